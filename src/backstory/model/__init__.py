@@ -1,0 +1,1 @@
+"""The nouns: frozen, slotted values that every room shares. Standard library only."""

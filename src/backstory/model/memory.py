@@ -1,0 +1,165 @@
+"""The memory: what an agent chose to keep, its eight types, and what makes one acceptable.
+
+Checking here needs nothing but the value itself; what needs the store (does the other end of a
+relationship exist?) is asked by the actions.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Final, NewType
+
+from backstory.model.graph import NodeType, RelationshipType
+from backstory.model.project import Project
+
+MemoryId = NewType("MemoryId", str)
+
+#: A quarter of the largest answer (50,000 tokens), so that four of the longest still fit in one.
+MAX_CONTENT_CHARS: Final = 50_000
+MAX_METADATA_BYTES: Final = 65_536
+DEFAULT_IMPORTANCE: Final = 0.5
+
+
+class Tier(StrEnum):
+    """The kind of remembering a type serves. Working memory is assembled, never stored."""
+
+    EPISODIC = "episodic"
+    SEMANTIC = "semantic"
+    PROCEDURAL = "procedural"
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryType:
+    """One of the types a memory can have, and the node it becomes in the graph."""
+
+    name: str
+    tier: Tier
+    node: NodeType
+    about: str
+
+
+MEMORY_TYPES: Final[Mapping[str, MemoryType]] = {
+    kind.name: kind
+    for kind in (
+        MemoryType("requirement", Tier.SEMANTIC, NodeType.REQUIREMENT, "something the product must do"),
+        MemoryType("design", Tier.SEMANTIC, NodeType.DESIGN, "a decision about the architecture, with its why"),
+        MemoryType("code_pattern", Tier.PROCEDURAL, NodeType.PATTERN, "a way of writing code worth repeating"),
+        MemoryType("component", Tier.SEMANTIC, NodeType.COMPONENT, "a part of the system and its interface"),
+        MemoryType("function", Tier.SEMANTIC, NodeType.FUNCTION, "a function that exists, and where"),
+        MemoryType("test_history", Tier.EPISODIC, NodeType.TEST, "a test that failed, and what fixed it"),
+        MemoryType("session", Tier.EPISODIC, NodeType.MEMORY, "what a working session decided and learned"),
+        MemoryType("preference", Tier.PROCEDURAL, NodeType.MEMORY, "how the user wants things done"),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Relationship:
+    """A wish to link a memory to another one of the same project."""
+
+    type: RelationshipType
+    to: MemoryId
+
+
+@dataclass(frozen=True, slots=True)
+class NewMemory:
+    """A memory as it is asked for, before it is checked and given an id."""
+
+    type: str
+    content: str
+    metadata: Mapping[str, object] = field(default_factory=dict)
+    importance: float = DEFAULT_IMPORTANCE
+    relationships: Sequence[Relationship] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryChange:
+    """What an update replaces; None leaves a part as it is."""
+
+    content: str | None = None
+    metadata: Mapping[str, object] | None = None
+    importance: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """A memory as it is kept. `version` grows by one with each update."""
+
+    id: MemoryId
+    project: Project
+    type: str
+    content: str
+    metadata: Mapping[str, object]
+    importance: float
+    version: int
+    created_at: datetime
+    updated_at: datetime
+    deleted_at: datetime | None = None
+    access_count: int = 0
+
+    @property
+    def title(self) -> str:
+        """A line that names it: its title if it was given one, else how its content begins."""
+        given = self.metadata.get("title") or self.metadata.get("name")
+        text = given if isinstance(given, str) and given.strip() else self.content
+        return " ".join(text.split())[:120]
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Why a value is not acceptable, and what to do about it."""
+
+    what: str
+    remedy: str
+
+
+def problems_of(new: NewMemory) -> Iterator[Problem]:
+    """Everything that keeps a new memory from being stored; nothing when it is acceptable."""
+    if new.type not in MEMORY_TYPES:
+        yield Problem(f"there is no memory type {new.type!r}", f"use one of: {', '.join(MEMORY_TYPES)}")
+    yield from content_problems(new.content)
+    yield from metadata_problems(new.metadata)
+    yield from importance_problems(new.importance)
+
+
+def content_problems(content: str) -> Iterator[Problem]:
+    """Everything wrong with a memory's text."""
+    if not content.strip():
+        yield Problem("the memory has no content", "say in a sentence or more what should be remembered")
+    if len(content) > MAX_CONTENT_CHARS:
+        yield Problem(
+            f"the content has {len(content):,} characters, more than {MAX_CONTENT_CHARS:,}",
+            "keep what matters, or split it into several memories",
+        )
+    if not _storable(content):
+        yield Problem("the content is not valid Unicode text", "remove NUL characters and lone surrogates")
+
+
+def metadata_problems(metadata: Mapping[str, object]) -> Iterator[Problem]:
+    """Everything wrong with a memory's metadata."""
+    try:
+        text = json.dumps(metadata, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        yield Problem(f"the metadata is not JSON: {error}", "use objects, lists, texts, finite numbers, true, false, null")
+        return
+    if any(not isinstance(key, str) for key in metadata):
+        yield Problem("the metadata has a key that is not a text", "name every metadata entry with a text")
+    if not _storable(text) or "\\u0000" in text:
+        yield Problem("the metadata is not valid Unicode text", "remove NUL characters and lone surrogates")
+    elif len(text.encode()) > MAX_METADATA_BYTES:
+        yield Problem(f"the metadata is larger than {MAX_METADATA_BYTES:,} bytes", "put long texts into the content")
+
+
+def importance_problems(importance: float) -> Iterator[Problem]:
+    """Everything wrong with an importance."""
+    if not 0.0 <= importance <= 1.0:
+        yield Problem(f"importance {importance} is not between 0 and 1", "use 0.5 for an ordinary memory, 1 for a vital one")
+
+
+def _storable(text: str) -> bool:
+    try:
+        return b"\0" not in text.encode()
+    except UnicodeEncodeError:
+        return False

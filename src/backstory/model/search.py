@@ -1,0 +1,75 @@
+"""What is asked of a search and what comes back: conditions, scores, hits."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final
+
+from backstory.model.memory import Memory
+from backstory.model.project import Scope
+
+DEFAULT_LIMIT: Final = 10
+MAX_LIMIT: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class AnyOf:
+    """A condition on a label: at least one of its values is among these."""
+
+    label: str
+    values: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """Bounds of a number, both included; None is open."""
+
+    at_least: float | None = None
+    at_most: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """What a query may see; all conditions hold together."""
+
+    scope: Scope
+    labels: Sequence[AnyOf] = ()
+    numbers: Mapping[str, Between] = field(default_factory=dict)
+    ids: Sequence[str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """An id with a retriever's raw score."""
+
+    id: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryQuery:
+    """A question to the memories. Filters are applied inside the engines, before ranking."""
+
+    text: str
+    types: Sequence[str] = ()
+    since: datetime | None = None
+    until: datetime | None = None
+    metadata: Mapping[str, str | int | float | bool] = field(default_factory=dict)
+    limit: int = DEFAULT_LIMIT
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryHit:
+    """A memory that was found, its score, and what each retriever added to it."""
+
+    memory: Memory
+    score: float
+    parts: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class FoundMemories:
+    """Hits, best first. `degraded` says in words what could not be asked, if anything."""
+
+    hits: Sequence[MemoryHit]
+    degraded: Sequence[str] = ()

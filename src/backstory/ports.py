@@ -1,0 +1,169 @@
+"""What the engines must be able to do, and the values that pass through.
+
+A port exists only where two engines really exist, and has at most seven members. The values
+with vectors in them live here rather than in `model`, which knows the standard library alone.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from backstory.model.graph import (
+    Edge,
+    GraphChange,
+    GraphKey,
+    GraphState,
+    Limits,
+    Node,
+    NodeRef,
+    ReadOnlyCypher,
+    Subgraph,
+    Table,
+    Walk,
+)
+from backstory.model.project import Project
+from backstory.model.search import AnyOf as AnyOf
+from backstory.model.search import Between as Between
+from backstory.model.search import Scored as Scored
+from backstory.model.search import Where as Where
+
+Vector = NDArray[np.float32]
+"""One unit vector, or zeros for a text without meaning."""
+
+Matrix = NDArray[np.float32]
+"""A row for each text or chunk."""
+
+
+class Embedder(Protocol):
+    """Turns texts into unit vectors. Two embedders with one fingerprint give equal vectors."""
+
+    @property
+    def fingerprint(self) -> str: ...
+
+    @property
+    def dimension(self) -> int: ...
+
+    def embed_documents(self, texts: Sequence[str]) -> Matrix: ...
+
+    def embed_query(self, text: str) -> Vector: ...
+
+
+@dataclass(frozen=True, slots=True)
+class WordField:
+    """A text that BM25 scores by itself. `average_words` is an estimate, fixed when the index is made."""
+
+    name: str
+    k1: float
+    b: float
+    average_words: float
+
+
+@dataclass(frozen=True, slots=True)
+class IndexSpec:
+    """An index to be made. Its name carries its generation: "memories-7"."""
+
+    name: str
+    dimension: int
+    spaces: Sequence[str]  # names of the dense vectors an entry may have
+    fields: Sequence[WordField]
+    labels: Sequence[str]  # names of keyword filters
+    numbers: Sequence[str]  # names of range filters
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One item of an index. A long text has several chunk vectors; the best one counts.
+
+    `vectors` may lack a space (the item is then found by its words alone), `words` a field.
+    Words come analysed, as terms separated by blanks: an engine splits them and nothing more,
+    so that every engine knows the same words.
+    """
+
+    id: str
+    project: Project
+    vectors: Mapping[str, Matrix]
+    words: Mapping[str, str]
+    labels: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    numbers: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """A leg that finds by cosine; an entry's score is that of its best chunk."""
+
+    space: str
+    vector: Vector
+    limit: int
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """A leg that finds by BM25 over one field; IDF is that of the scope. `terms` as in `Entry`."""
+
+    field: str
+    terms: str
+    limit: int
+
+
+@dataclass(frozen=True, slots=True)
+class Every:
+    """A leg that lists ids in their order, a page after the id `after`; every score is 0."""
+
+    after: str | None
+    limit: int
+
+
+Leg = Meaning | Words | Every
+
+
+@dataclass(frozen=True, slots=True)
+class IndexState:
+    """How much is in an index. `unsettled`: upkeep would make it faster."""
+
+    entries: int
+    unsettled: bool = False
+
+
+class VectorStore(Protocol):
+    """Indexes of entries, found by meaning and by words, inside a project."""
+
+    def ensure(self, index: IndexSpec) -> None: ...
+
+    def upsert(self, index: str, entries: Sequence[Entry]) -> None: ...
+
+    def remove(self, index: str, where: Where) -> None: ...
+
+    def query(self, index: str, legs: Sequence[Leg], where: Where) -> list[list[Scored]]: ...
+
+    def describe(self) -> Mapping[str, IndexState]: ...
+
+    def settle(self, index: str) -> bool:
+        """Do one bounded step of upkeep; False when there was none to do."""
+        ...
+
+    def drop(self, index: str) -> None: ...
+
+
+class GraphStore(Protocol):
+    """Graphs of nodes and typed edges, one for each project and generation."""
+
+    def write(self, change: GraphChange) -> None: ...
+
+    def load(self, graph: GraphKey, nodes: Iterable[Node], edges: Iterable[Edge]) -> None:
+        """Replace the whole graph, in bulk."""
+        ...
+
+    def related(self, graph: GraphKey, start: Sequence[NodeRef], walk: Walk) -> Subgraph: ...
+
+    def cypher(self, graph: GraphKey, query: ReadOnlyCypher, limits: Limits) -> Table: ...
+
+    def describe(self, graph: GraphKey) -> GraphState: ...
+
+    def settle(self, graph: GraphKey) -> bool:
+        """Do one bounded step of upkeep; False when there was none to do."""
+        ...
+
+    def drop(self, graph: GraphKey) -> None: ...

@@ -1,0 +1,68 @@
+"""The one place where the database's errors become ours."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from sqlalchemy.exc import DBAPIError
+
+from backstory.errors import (
+    StoreCorrupt,
+    StoreError,
+    StoreFull,
+    StoreReadOnly,
+    StoreUnavailable,
+)
+
+_KINDS: tuple[tuple[tuple[str, ...], type[StoreError], str, str], ...] = (
+    (
+        ("SQLITE_CORRUPT", "SQLITE_NOTADB"),
+        StoreCorrupt,
+        "is damaged",
+        "it was left as it is: keep a copy, then restore your newest backup with 'backstory restore FILE'",
+    ),
+    (
+        ("SQLITE_FULL",),
+        StoreFull,
+        "cannot grow: the disk is full",
+        "free some space and try again; nothing that was stored is lost",
+    ),
+    (
+        ("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM", "SQLITE_AUTH"),
+        StoreReadOnly,
+        "cannot be written",
+        "check the owner and the permissions of the data folder, or set BACKSTORY_HOME to another",
+    ),
+    (
+        ("SQLITE_BUSY", "SQLITE_LOCKED"),
+        StoreUnavailable,
+        "is held by another program",
+        "close the program that has it open and try again",
+    ),
+    (
+        ("SQLITE_IOERR",),
+        StoreUnavailable,
+        "could not be read or written",
+        "check the disk; nothing that was stored is lost",
+    ),
+)
+
+
+@contextmanager
+def translated(path: Path) -> Iterator[None]:
+    """Raise our errors in place of the database's."""
+    try:
+        yield
+    except DBAPIError as error:
+        raise _ours(error.orig, path) from error
+    except sqlite3.Error as error:
+        raise _ours(error, path) from error
+
+
+def _ours(error: BaseException | None, path: Path) -> StoreError:
+    name = getattr(error, "sqlite_errorname", "") or ""
+    for prefixes, kind, what, hint in _KINDS:
+        if name.startswith(prefixes):
+            return kind(f"{path} {what} ({error})", hint=hint)
+    return StoreError(f"{path}: {error}", hint="run 'backstory doctor'")

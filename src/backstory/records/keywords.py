@@ -1,0 +1,104 @@
+"""Finding passages by their words inside SQLite, when the vector engine cannot be asked.
+
+The index is an external-content FTS5 table over `passages.terms`, kept in step by triggers, so
+that words are written in the same transaction as the passage and take no second copy. This is
+the one module that speaks SQLite alone.
+"""
+
+import json
+from collections.abc import Iterator
+from typing import Any, Final
+
+from sqlalchemy import Connection, text
+
+from backstory.model.passage import Index
+from backstory.model.project import Project
+from backstory.model.search import AnyOf, Between, Scored, Where
+
+_DDL: Final = (
+    # Terms come analysed: the tokenizer has only to find the blanks between them.
+    """CREATE VIRTUAL TABLE passage_words USING fts5(
+        terms, content='passages', content_rowid='number',
+        tokenize="unicode61 remove_diacritics 0 categories 'L* N* M* Co'")""",
+    """CREATE TRIGGER passage_words_insert AFTER INSERT ON passages BEGIN
+        INSERT INTO passage_words(rowid, terms) VALUES (new.number, new.terms); END""",
+    """CREATE TRIGGER passage_words_delete AFTER DELETE ON passages BEGIN
+        INSERT INTO passage_words(passage_words, rowid, terms) VALUES ('delete', old.number, old.terms); END""",
+    """CREATE TRIGGER passage_words_update AFTER UPDATE OF terms ON passages BEGIN
+        INSERT INTO passage_words(passage_words, rowid, terms) VALUES ('delete', old.number, old.terms);
+        INSERT INTO passage_words(rowid, terms) VALUES (new.number, new.terms); END""",
+)
+
+
+def create(connection: Connection) -> None:
+    """Make the index and the triggers that keep it."""
+    for statement in _DDL:
+        connection.exec_driver_sql(statement)
+
+
+def check(connection: Connection) -> None:
+    """Raise the database's own error if the index and the passages disagree."""
+    connection.exec_driver_sql("INSERT INTO passage_words(passage_words, rank) VALUES ('integrity-check', 1)")
+
+
+class Keywords:
+    """BM25 over the terms of passages, with the same conditions that the vector engine takes."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def search(self, index: Index, terms: str, where: Where, limit: int) -> list[Scored]:
+        """The passages that share terms with the query, best first."""
+        wanted = list(dict.fromkeys(terms.split()))
+        if not wanted:
+            return []
+        conditions = dict(_conditions(where))
+        clauses = "".join(f" AND {clause}" for clause in conditions)
+        parameters: dict[str, Any] = {
+            "match": " OR ".join('"' + term.replace('"', '""') + '"' for term in wanted),
+            "index": index.value,
+            "limit": limit,
+        }
+        for values in conditions.values():
+            parameters |= values
+        rows = self._connection.execute(
+            text(
+                "SELECT passages.id, -bm25(passage_words) AS score FROM passage_words"
+                " JOIN passages ON passages.number = passage_words.rowid"
+                " WHERE passage_words MATCH :match AND passages.index_name = :index AND passages.live"
+                f"{clauses} ORDER BY score DESC, passages.id LIMIT :limit"
+            ),
+            parameters,
+        )
+        return [Scored(id, score) for id, score in rows]
+
+
+def _conditions(where: Where) -> Iterator[tuple[str, dict[str, Any]]]:
+    if isinstance(where.scope, Project):
+        yield "passages.project = :project", {"project": where.scope.name}
+    if where.ids is not None:
+        yield "passages.id IN (SELECT value FROM json_each(:ids))", {"ids": json.dumps(list(where.ids))}
+    for position, condition in enumerate(where.labels):
+        yield _label_clause(position, condition)
+    for position, (number, bounds) in enumerate(where.numbers.items()):
+        yield _number_clause(position, number, bounds)
+
+
+def _label_clause(position: int, condition: AnyOf) -> tuple[str, dict[str, Any]]:
+    name, values = f"label{position}", f"values{position}"
+    clause = (
+        f"EXISTS (SELECT 1 FROM json_each(passages.labels, :{name}) AS has"
+        f" WHERE has.value IN (SELECT value FROM json_each(:{values})))"
+    )
+    return clause, {name: _path(condition.label), values: json.dumps(list(condition.values))}
+
+
+def _number_clause(position: int, number: str, bounds: Between) -> tuple[str, dict[str, Any]]:
+    name, low, high = f"number{position}", f"low{position}", f"high{position}"
+    value = f"json_extract(passages.numbers, :{name})"
+    clause = f"{value} >= coalesce(:{low}, {value}) AND {value} <= coalesce(:{high}, {value})"
+    return clause, {name: _path(number), low: bounds.at_least, high: bounds.at_most}
+
+
+def _path(key: str) -> str:
+    return "$." + json.dumps(key)

@@ -1,0 +1,173 @@
+"""Memories: each write brings its passage, its links, its audit entry and its marks, or nothing.
+
+Projects are kept here too: a project exists as soon as something is remembered in it.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Row, Select, delete, func, insert, select, update
+
+from backstory.model.memory import MEMORY_TYPES, Memory, MemoryId, Relationship
+from backstory.model.passage import Passage
+from backstory.model.project import Project, Scope
+from backstory.model.upkeep import Target
+from backstory.records import schema
+from backstory.records.audit import Audit
+from backstory.records.links import Links
+from backstory.records.marks import Marks
+from backstory.records.passages import Passages
+
+_MEMORIES = schema.memories
+_VERSIONS = schema.memory_versions
+_USE = schema.memory_use
+_PROJECTS = schema.projects
+
+
+class Memories:
+    """What agents chose to keep."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._passages = Passages(connection)
+
+    def add(self, memory: Memory, passage: Passage, relationships: Sequence[Relationship] = ()) -> None:
+        """Keep a new memory."""
+        self._enter(memory.project)
+        self._passages.add(passage)
+        self._connection.execute(
+            insert(_MEMORIES).values(
+                id=memory.id, project=memory.project.name, type=memory.type, created_at=memory.created_at, **_state(memory)
+            )
+        )
+        Links(self._connection).add(memory, relationships, memory.created_at)
+        self._sign("added", memory, memory.created_at)
+
+    def change(self, before: Memory, after: Memory, passage: Passage) -> None:
+        """Put a memory's next version in place of the present one, which is kept."""
+        self._connection.execute(
+            insert(_VERSIONS).values(
+                memory_id=before.id,
+                version=before.version,
+                content=before.content,
+                metadata=dict(before.metadata),
+                importance=before.importance,
+                written_at=before.updated_at,
+            )
+        )
+        self._connection.execute(update(_MEMORIES).where(_MEMORIES.c.id == after.id).values(**_state(after)))
+        self._passages.replace(passage)
+        self._sign("updated", after, after.updated_at)
+
+    def delete(self, memory: Memory, at: datetime) -> None:
+        """Let nobody find a memory any more; its text and history stay."""
+        self._connection.execute(update(_MEMORIES).where(_MEMORIES.c.id == memory.id).values(deleted_at=at))
+        self._passages.hide(memory.id)
+        self._sign("deleted", memory, at)
+
+    def undo_add(self, memory: Memory) -> None:
+        """Take back an add that an engine refused, as if it had never been."""
+        self._connection.execute(delete(schema.marks).where(schema.marks.c.subject == memory.id))
+        self._connection.execute(delete(schema.audit).where(schema.audit.c.subject == memory.id))
+        Links(self._connection).erase(memory.id)
+        self._connection.execute(delete(_MEMORIES).where(_MEMORIES.c.id == memory.id))
+        self._connection.execute(delete(schema.passages).where(schema.passages.c.id == memory.id))
+
+    def undo_change(self, before: Memory, passage: Passage) -> None:
+        """Take back a change that an engine refused."""
+        newer = (_VERSIONS.c.memory_id == before.id) & (_VERSIONS.c.version == before.version)
+        self._connection.execute(delete(_VERSIONS).where(newer))
+        self._connection.execute(update(_MEMORIES).where(_MEMORIES.c.id == before.id).values(**_state(before)))
+        self._passages.replace(passage)
+        self._sign("reverted", before, datetime.now(UTC))
+
+    def get(self, scope: Scope, id: str) -> Memory | None:
+        """The memory with this id, deleted or not."""
+        row = self._connection.execute(_selected(scope).where(_MEMORIES.c.id == id)).one_or_none()
+        return _memory(row) if row else None
+
+    def find(self, scope: Scope, ids: Iterable[str]) -> Mapping[str, Memory]:
+        """Those of the ids that are live memories."""
+        query = _selected(scope).where(_MEMORIES.c.id.in_(list(ids)), _MEMORIES.c.deleted_at.is_(None))
+        return {row.id: _memory(row) for row in self._connection.execute(query)}
+
+    def live_in(self, project: Project) -> Iterator[Memory]:
+        """Every live memory of a project, oldest first."""
+        query = _selected(project).where(_MEMORIES.c.deleted_at.is_(None)).order_by(schema.passages.c.number)
+        for row in self._connection.execute(query):
+            yield _memory(row)
+
+    def projects(self) -> list[Project]:
+        """Every project there is."""
+        return [Project(name) for name in self._connection.scalars(select(_PROJECTS.c.name).order_by(_PROJECTS.c.name))]
+
+    def count_by_type(self, scope: Scope) -> Mapping[str, int]:
+        """How many live memories there are of each type that occurs."""
+        counted = select(_MEMORIES.c.type, func.count()).where(_MEMORIES.c.deleted_at.is_(None), *_inside(scope))
+        rows = self._connection.execute(counted.group_by(_MEMORIES.c.type).order_by(_MEMORIES.c.type))
+        return {type_: count for type_, count in rows}
+
+    def count_deleted(self, scope: Scope) -> int:
+        """How many memories are deleted but not gone."""
+        counted = select(func.count()).where(_MEMORIES.c.deleted_at.is_not(None), *_inside(scope))
+        return self._connection.scalar(counted) or 0
+
+    def note_uses(self, uses: Mapping[str, int], at: datetime) -> None:
+        """Add to the number of times that memories were read."""
+        known = select(_MEMORIES.c.id).where(_MEMORIES.c.id.in_(list(uses)))
+        for id in self._connection.scalars(known).all():
+            more = {"access_count": _USE.c.access_count + uses[id], "last_used_at": at}
+            if self._connection.execute(update(_USE).where(_USE.c.memory_id == id).values(**more)).rowcount == 0:
+                self._connection.execute(
+                    insert(_USE).values(memory_id=id, access_count=uses[id], last_used_at=at)
+                )
+
+    def _enter(self, project: Project) -> None:
+        known = self._connection.scalar(select(_PROJECTS.c.name).where(_PROJECTS.c.name == project.name))
+        if known is None:
+            self._connection.execute(insert(_PROJECTS).values(name=project.name, created_at=datetime.now(UTC)))
+
+    def _sign(self, operation: str, memory: Memory, at: datetime) -> None:
+        Audit(self._connection).append(operation, memory, at)
+        places = {Target.VECTORS: "memories", Target.GRAPH: MEMORY_TYPES[memory.type].node.value}
+        Marks(self._connection).set(memory.id, places, memory.project.name)
+
+
+def _state(memory: Memory) -> dict[str, object]:
+    return {
+        "metadata": dict(memory.metadata),
+        "importance": memory.importance,
+        "version": memory.version,
+        "updated_at": memory.updated_at,
+        "deleted_at": memory.deleted_at,
+    }
+
+
+def _inside(scope: Scope) -> tuple[ColumnElement[bool], ...]:
+    return (_MEMORIES.c.project == scope.name,) if isinstance(scope, Project) else ()
+
+
+def _selected(scope: Scope) -> Select[Any]:
+    return (
+        select(_MEMORIES, schema.passages.c.text, func.coalesce(_USE.c.access_count, 0).label("uses"))
+        .join(schema.passages, schema.passages.c.id == _MEMORIES.c.id)
+        .join(_USE, _USE.c.memory_id == _MEMORIES.c.id, isouter=True)
+        .where(*_inside(scope))
+    )
+
+
+def _memory(row: Row[Any]) -> Memory:
+    return Memory(
+        id=MemoryId(row.id),
+        project=Project(row.project),
+        type=row.type,
+        content=row.text,
+        metadata=row.metadata,
+        importance=row.importance,
+        version=row.version,
+        created_at=row.created_at,
+        updated_at=row.updated_at,
+        deleted_at=row.deleted_at,
+        access_count=row.uses,
+    )

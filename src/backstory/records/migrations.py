@@ -1,0 +1,59 @@
+"""Bringing a store to the present schema, forward only, one numbered step after another.
+
+A new store is made whole from `schema` and stamped with the newest number. An older one takes the
+steps it lacks, all in one transaction. A newer one is refused: this version cannot know what
+it would lose.
+"""
+
+import uuid
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final
+
+from sqlalchemy import Connection, inspect
+
+from backstory.errors import StoreCorrupt, StoreTooNew
+from backstory.records import keywords, schema
+from backstory.records.store import Store
+
+SCHEMA_VERSION: Final = 1
+
+#: The step that leads *to* each version. What a step does is never changed after its release.
+STEPS: Final[Mapping[int, Callable[[Connection], None]]] = {}
+
+
+def migrate(
+    connection: Connection,
+    path: Path,
+    *,
+    newest: int = SCHEMA_VERSION,
+    steps: Mapping[int, Callable[[Connection], None]] = STEPS,
+) -> None:
+    """Bring the store behind the connection to the newest schema; refuses what it does not know."""
+    tables = set(inspect(connection).get_table_names())
+    if not tables:
+        return _create(connection, newest)
+    if "store" not in tables:
+        raise StoreCorrupt(
+            f"{path} is a database, but not one of Backstory's",
+            hint="it was left as it is: move it away, or set BACKSTORY_HOME to another folder",
+        )
+    store = Store(connection)
+    present = int(store.get("schema_version") or 0)
+    if present > newest:
+        raise StoreTooNew(
+            f"{path} was written by a newer version (schema {present}, this one knows {newest})",
+            hint="upgrade Backstory, or restore a backup made by this version",
+        )
+    for number in range(present + 1, newest + 1):
+        steps[number](connection)
+        store.put("schema_version", str(number))
+    return None
+
+
+def _create(connection: Connection, newest: int) -> None:
+    schema.metadata.create_all(connection)
+    keywords.create(connection)
+    store = Store(connection)
+    store.put("schema_version", str(newest))
+    store.put("store_id", str(uuid.uuid4()))

@@ -1,0 +1,207 @@
+"""The tables, in a form that SQLite and PostgreSQL both understand.
+
+Words are indexed beside these tables, in `keywords`: that part is the engine's own.
+"""
+
+from datetime import UTC, datetime
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Boolean,
+    Column,
+    DateTime,
+    Dialect,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+    TypeDecorator,
+)
+
+
+class UtcTime(TypeDecorator[datetime]):
+    """An aware UTC time; SQLite forgets the zone and is reminded of it."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        del dialect
+        if value is not None and value.tzinfo is None:
+            raise ValueError("a time without a zone cannot be stored")
+        return value.astimezone(UTC) if value else None
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        del dialect
+        return value.replace(tzinfo=UTC) if value and value.tzinfo is None else value
+
+
+#: SQLite counts rows by itself only in a column of type INTEGER.
+BigId = BigInteger().with_variant(Integer, "sqlite")
+
+metadata = MetaData()
+
+#: Facts about the store itself: schema version, its id, the last revision given out.
+store = Table(
+    "store",
+    metadata,
+    Column("key", String(64), primary_key=True),
+    Column("value", Text, nullable=False),
+)
+
+projects = Table(
+    "projects",
+    metadata,
+    Column("name", String(500), primary_key=True),
+    Column("created_at", UtcTime, nullable=False),
+)
+
+#: The text of every retrievable thing, once. `terms` is empty when the thing is not to be found.
+passages = Table(
+    "passages",
+    metadata,
+    Column("number", BigId, primary_key=True, autoincrement=True),
+    Column("id", String(36), nullable=False, unique=True),
+    Column("index_name", String(32), nullable=False),
+    Column("project", ForeignKey("projects.name"), nullable=False),
+    Column("text", Text, nullable=False),
+    Column("terms", Text, nullable=False),
+    Column("labels", JSON, nullable=False),
+    Column("numbers", JSON, nullable=False),
+    Column("live", Boolean, nullable=False),
+    Index("passages_by_index", "index_name", "number"),
+    sqlite_autoincrement=True,
+)
+
+memories = Table(
+    "memories",
+    metadata,
+    Column("id", ForeignKey("passages.id"), primary_key=True),
+    Column("project", ForeignKey("projects.name"), nullable=False),
+    Column("type", String(32), nullable=False),
+    Column("metadata", JSON, nullable=False),
+    Column("importance", Float, nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("created_at", UtcTime, nullable=False),
+    Column("updated_at", UtcTime, nullable=False),
+    Column("deleted_at", UtcTime),
+    Index("memories_by_type", "project", "type"),
+)
+
+#: What a memory was before each of its updates.
+memory_versions = Table(
+    "memory_versions",
+    metadata,
+    Column("memory_id", ForeignKey("memories.id"), primary_key=True),
+    Column("version", Integer, primary_key=True, autoincrement=False),
+    Column("content", Text, nullable=False),
+    Column("metadata", JSON, nullable=False),
+    Column("importance", Float, nullable=False),
+    Column("written_at", UtcTime, nullable=False),
+)
+
+#: Apart from `memories`, so that counting a read never touches the memory itself.
+memory_use = Table(
+    "memory_use",
+    metadata,
+    Column("memory_id", ForeignKey("memories.id"), primary_key=True),
+    Column("access_count", Integer, nullable=False),
+    Column("last_used_at", UtcTime, nullable=False),
+)
+
+#: Outlives what it speaks of, hence no foreign key.
+audit = Table(
+    "audit",
+    metadata,
+    Column("number", BigId, primary_key=True, autoincrement=True),
+    Column("project", String(500), nullable=False),
+    Column("subject", String(36), nullable=False),
+    Column("operation", String(32), nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("at", UtcTime, nullable=False),
+    Index("audit_by_subject", "subject", "number"),
+    sqlite_autoincrement=True,
+)
+
+#: `to_id` is empty while only the name of the other end is known.
+links = Table(
+    "links",
+    metadata,
+    Column("number", BigId, primary_key=True, autoincrement=True),
+    Column("project", ForeignKey("projects.name"), nullable=False),
+    Column("from_id", String(36), nullable=False),
+    Column("type", String(32), nullable=False),
+    Column("to_id", String(36)),
+    Column("to_name", Text),
+    Column("certainty", Float, nullable=False),
+    Column("owner", Text, nullable=False),
+    Column("created_at", UtcTime, nullable=False),
+    Column("metadata", JSON, nullable=False),
+    Index("links_once", "from_id", "type", "to_id", unique=True),
+    Index("links_by_end", "to_id"),
+    sqlite_autoincrement=True,
+)
+
+#: Files that were read, and how far. A path is relative to its repository.
+sources = Table(
+    "sources",
+    metadata,
+    Column("project", ForeignKey("projects.name"), primary_key=True),
+    Column("path", String(4096), primary_key=True),
+    Column("kind", String(32), nullable=False),
+    Column("size", BigInteger, nullable=False),
+    Column("read_to", BigInteger, nullable=False),
+    Column("content_hash", String(64), nullable=False),
+    Column("changed_at", UtcTime, nullable=False),
+    Column("gone_at", UtcTime),
+)
+
+#: What projections have still to see. Refused ones wait for a change or a rebuild.
+marks = Table(
+    "marks",
+    metadata,
+    Column("target", String(16), primary_key=True),
+    Column("subject", String(36), primary_key=True),
+    Column("place", String(32), nullable=False),
+    Column("project", String(500), nullable=False),
+    Column("revision", BigInteger, nullable=False),
+    Column("refusal", Text),
+    Index("marks_in_order", "target", "revision"),
+)
+
+generations = Table(
+    "generations",
+    metadata,
+    Column("target", String(32), primary_key=True),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("fingerprint", String(200), nullable=False),
+    Column("state", String(16), nullable=False),
+    Column("built_to", BigInteger, nullable=False),
+    Column("created_at", UtcTime, nullable=False),
+)
+
+jobs = Table(
+    "jobs",
+    metadata,
+    Column("id", String(36), primary_key=True),
+    Column("kind", String(32), nullable=False),
+    Column("state", String(16), nullable=False),
+    Column("progress", JSON, nullable=False),
+    Column("created_at", UtcTime, nullable=False),
+    Column("updated_at", UtcTime, nullable=False),
+)
+
+#: Frozen result lists behind cursors, so that paging stays stable while data changes.
+result_pages = Table(
+    "result_pages",
+    metadata,
+    Column("cursor", String(64), primary_key=True),
+    Column("query", JSON, nullable=False),
+    Column("ids", JSON, nullable=False),
+    Column("created_at", UtcTime, nullable=False),
+)
