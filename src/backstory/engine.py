@@ -4,13 +4,15 @@
 """
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from backstory.errors import Cancelled
+from backstory.model.upkeep import Target
 from backstory.ports import Embedder, GraphStore, VectorStore
 from backstory.records.records import Records
+from backstory.records.records import Transaction as Transaction
 
 
 class Work:
@@ -42,5 +44,7 @@ class Engine:
     embedder: Embedder
     home: Path
     min_free_bytes: int
-    #: Held while anything is projected: the newest text must be the last one written.
-    projecting: threading.Lock = field(default_factory=threading.Lock)
+    #: Held while a target is written: whoever reads the records last must be the last to write.
+    locks: Mapping[Target, threading.Lock] = field(
+        default_factory=lambda: {target: threading.Lock() for target in Target}
+    )

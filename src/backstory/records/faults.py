@@ -1,5 +1,6 @@
-"""The one place where the database's errors become ours."""
+"""The one place where the database's errors, and the disk's, become ours."""
 
+import errno
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -51,13 +52,23 @@ _KINDS: tuple[tuple[tuple[str, ...], type[StoreError], str, str], ...] = (
 
 @contextmanager
 def translated(path: Path) -> Iterator[None]:
-    """Raise our errors in place of the database's."""
+    """Raise our errors in place of the database's and the disk's."""
     try:
         yield
     except DBAPIError as error:
         raise _ours(error.orig, path) from error
     except sqlite3.Error as error:
         raise _ours(error, path) from error
+    except OSError as error:
+        raise _of_the_disk(error, path) from error
+
+
+def _of_the_disk(error: OSError, path: Path) -> StoreError:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return StoreFull(f"{path}: the disk is full", hint="free some space and try again; nothing that was stored is lost")
+    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        return StoreReadOnly(f"{path} cannot be written", hint="check the permissions, or choose another folder")
+    return StoreError(f"{path}: {error.strerror or error}", hint="check that the path exists and can be used")
 
 
 def _ours(error: BaseException | None, path: Path) -> StoreError:

@@ -5,6 +5,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, delete, func, insert, select, tuple_, update
 
+from backstory.model.project import Project
 from backstory.model.upkeep import Mark, Target
 from backstory.records import schema
 from backstory.records.store import Store
@@ -19,9 +20,10 @@ class Marks:
         self._connection = connection
 
     def set(self, subject: str, places: Mapping[Target, str], project: str) -> None:
-        """Mark a subject for each target, in place of any mark it has."""
+        """Mark a subject for each target, in place of any mark it has there."""
         revision = Store(self._connection).next_revision()
-        self._connection.execute(delete(_MARKS).where(_MARKS.c.subject == subject))
+        targets = [target.value for target in places]
+        self._connection.execute(delete(_MARKS).where(_MARKS.c.subject == subject, _MARKS.c.target.in_(targets)))
         self._connection.execute(
             insert(_MARKS),
             [
@@ -47,6 +49,11 @@ class Marks:
         """Set a mark aside: the engine will not take this content."""
         self._connection.execute(update(_MARKS).where(_one_of([mark])).values(refusal=why[:1000]))
 
+    def refusal(self, target: Target, subject: str) -> str | None:
+        """Why a subject was set aside, if it was."""
+        own = (_MARKS.c.target == target.value) & (_MARKS.c.subject == subject)
+        return self._connection.scalar(select(_MARKS.c.refusal).where(own))
+
     def forgive(self) -> None:
         """Let refused marks be tried again."""
         self._connection.execute(update(_MARKS).values(refusal=None))
@@ -56,9 +63,15 @@ class Marks:
         counted = select(_MARKS.c.target, func.count()).where(_MARKS.c.refusal.is_(None)).group_by(_MARKS.c.target)
         return {Target(target): count for target, count in self._connection.execute(counted)}
 
-    def count_refused(self) -> int:
+    def count_in(self, target: Target, project: Project) -> int:
+        """How many of a project wait for a target, refused or not."""
+        own = (_MARKS.c.target == target.value) & (_MARKS.c.project == project.name)
+        return self._connection.scalar(select(func.count()).where(own)) or 0
+
+    def count_refused(self, target: Target) -> int:
         """How many were set aside."""
-        return self._connection.scalar(select(func.count()).where(_MARKS.c.refusal.is_not(None))) or 0
+        refused = (_MARKS.c.target == target.value) & _MARKS.c.refusal.is_not(None)
+        return self._connection.scalar(select(func.count()).where(refused)) or 0
 
     def _read(self, query: Select[Any]) -> list[Mark]:
         rows = self._connection.execute(query)

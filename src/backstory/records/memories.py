@@ -99,8 +99,9 @@ class Memories:
             yield _memory(row)
 
     def projects(self) -> list[Project]:
-        """Every project there is."""
-        return [Project(name) for name in self._connection.scalars(select(_PROJECTS.c.name).order_by(_PROJECTS.c.name))]
+        """Every project there is, oldest first."""
+        names = select(_PROJECTS.c.name).order_by(_PROJECTS.c.created_at, _PROJECTS.c.name)
+        return [Project(name) for name in self._connection.scalars(names)]
 
     def count_by_type(self, scope: Scope) -> Mapping[str, int]:
         """How many live memories there are of each type that occurs."""

@@ -1,0 +1,1 @@
+"""What the product does: one verb a file, each a function over an `Engine`."""

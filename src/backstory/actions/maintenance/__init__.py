@@ -1,0 +1,1 @@
+"""Looking after the store: statistics, rebuild, backup, restore."""

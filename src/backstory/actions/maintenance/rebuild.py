@@ -1,0 +1,23 @@
+"""Making vectors and graph anew from the records, beside the ones in use."""
+
+from backstory.actions.projection.generations import begin_all, build_step, building, drop_retired
+from backstory.actions.projection.now import project_pending, shortage
+from backstory.engine import Engine, Work
+from backstory.errors import StoreFull
+from backstory.model.passage import Index
+
+
+def rebuild(engine: Engine, work: Work) -> None:
+    """Build a new edition of everything and let it answer. Interrupted, it goes on where it stopped."""
+    if paused := shortage(engine):
+        raise StoreFull(paused, hint="free some space, then run it again")
+    begin_all(engine)
+    with engine.records.reading() as records:
+        total = sum(records.passages.count(index) for index in Index)
+    done = 0
+    while generations := building(engine):
+        for generation in generations:
+            work.step(min(done, total), total, f"building {generation.name}")
+            done += build_step(engine, generation)
+    project_pending(engine, work)
+    drop_retired(engine)

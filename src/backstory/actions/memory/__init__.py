@@ -1,0 +1,1 @@
+"""Memories: add, get, search, update, delete."""

@@ -1,0 +1,30 @@
+"""Forgetting something, so that it can still be brought back."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from backstory.actions.projection.now import project_now
+from backstory.engine import Engine
+from backstory.errors import NotFound
+from backstory.model.memory import Memory
+from backstory.model.project import Project
+
+
+@dataclass(frozen=True, slots=True)
+class Deleted:
+    """The memory that is not found any more. `pending` says where it still has to be removed."""
+
+    memory: Memory
+    pending: Sequence[str]
+
+
+def delete_memory(engine: Engine, project: Project, id: str) -> Deleted:
+    """Let nobody find a memory any more; its text, links and history are kept."""
+    now = datetime.now(UTC)
+    with engine.records.writing() as records:
+        memory = records.memories.get(project, id)
+        if memory is None or memory.deleted_at is not None:
+            raise NotFound(f"there is no memory {id} in this project", hint="search for it, and use the id of a hit")
+        records.memories.delete(memory, now)
+    return Deleted(replace(memory, deleted_at=now), project_now(engine, id))

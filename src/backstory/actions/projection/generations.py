@@ -1,0 +1,149 @@
+"""Editions of the projections: which there must be, building the next one, swapping.
+
+Writes go to the live edition and to those being built. A build walks the records once, a batch
+at a time, and remembers how far it came; when it is through and the counts agree, one pointer is
+changed. The old edition is dropped by the next upkeep.
+"""
+
+from collections.abc import Mapping, Sequence, Set
+from typing import Final
+
+from backstory.actions.projection import graph, vectors
+from backstory.actions.projection.now import BATCH, project_batch
+from backstory.actions.projection.reconcile import reconcile_index
+from backstory.engine import Engine, Transaction, Work
+from backstory.errors import ContentRefused, StoreError
+from backstory.model.graph import GraphKey
+from backstory.model.passage import Index, Passage
+from backstory.model.upkeep import Generation, GenerationState, Target
+
+#: The indexes that something is written to.
+INDEXES: Final = (Index.MEMORIES,)
+
+_IN_USE: Final = (GenerationState.LIVE, GenerationState.BUILDING)
+
+
+def prepare(engine: Engine) -> None:
+    """See to it that every projection has an edition that is fit, or one in the making."""
+    present = engine.vectors.describe().keys()
+    with engine.records.writing() as records:
+        for target, fingerprint in _fingerprints(engine).items():
+            _retire_unfit(records, target, fingerprint, present)
+            live, *_ = records.generations.of(target, *_IN_USE) or [None]
+            if live is None:
+                nothing_yet = not records.memories.projects()
+                _begin(engine, records, target, GenerationState.LIVE if nothing_yet else GenerationState.BUILDING)
+            elif live.fingerprint != fingerprint and not records.generations.of(target, GenerationState.BUILDING):
+                _begin(engine, records, target, GenerationState.BUILDING)
+
+
+def begin_all(engine: Engine) -> None:
+    """Begin a new edition of every projection, unless one is being built already."""
+    with engine.records.writing() as records:
+        records.marks.forgive()
+        for target in _fingerprints(engine):
+            if not records.generations.of(target, GenerationState.BUILDING):
+                _begin(engine, records, target, GenerationState.BUILDING)
+
+
+def building(engine: Engine) -> list[Generation]:
+    """The editions that are being built."""
+    with engine.records.reading() as records:
+        return [each for each in records.generations.all() if each.state is GenerationState.BUILDING]
+
+
+def build_step(engine: Engine, generation: Generation) -> int:
+    """Build a little of an edition; how many entries it wrote. The last step makes the edition live."""
+    if generation.target == graph.TARGET:
+        _build_graph(engine, generation)
+        return 0
+    return _build_index(engine, generation)
+
+
+def drop_retired(engine: Engine) -> bool:
+    """Delete what retired editions hold; whether there were any."""
+    with engine.records.reading() as records:
+        retired = [each for each in records.generations.all() if each.state is GenerationState.RETIRED]
+        projects = records.memories.projects()
+    for generation in retired:
+        if generation.target == graph.TARGET:
+            for project in projects:
+                engine.graph.drop(GraphKey(project, generation.number))
+        else:
+            engine.vectors.drop(generation.name)
+    if retired:
+        with engine.records.writing() as records:
+            records.generations.forget(retired)
+    return bool(retired)
+
+
+def _fingerprints(engine: Engine) -> Mapping[str, str]:
+    """What each projection is made with; another value means that it has to be made anew."""
+    return {**{index.value: engine.embedder.fingerprint for index in INDEXES}, graph.TARGET: graph.FINGERPRINT}
+
+
+def _begin(engine: Engine, records: Transaction, target: str, state: GenerationState) -> None:
+    generation = records.generations.begin(target, _fingerprints(engine)[target], state)
+    if target != graph.TARGET:
+        engine.vectors.drop(generation.name)  # what a crash may have left under this name
+        engine.vectors.ensure(vectors.specification(generation, engine.embedder.dimension))
+
+
+def _retire_unfit(records: Transaction, target: str, fingerprint: str, present: Set[str]) -> None:
+    """Retire editions whose data is gone, and unfinished ones that another embedder began."""
+    for generation in records.generations.of(target, *_IN_USE):
+        gone = target != graph.TARGET and generation.name not in present
+        stale = generation.state is GenerationState.BUILDING and generation.fingerprint != fingerprint
+        if gone or stale:
+            records.generations.retire(generation)
+
+
+def _build_index(engine: Engine, generation: Generation) -> int:
+    index = Index(generation.target)
+    with engine.locks[Target.VECTORS]:
+        with engine.records.reading() as records:
+            page = records.passages.after(index, generation.built_to, BATCH)
+        if page:
+            _write_page(engine, generation, [passage for _, passage in page])
+            with engine.records.writing() as records:
+                records.generations.advance(generation, page[-1][0])
+    if not page:
+        _finish_index(engine, generation)
+    return len(page)
+
+
+def _write_page(engine: Engine, generation: Generation, passages: Sequence[Passage]) -> None:
+    try:
+        vectors.write(engine, [generation], passages)
+    except ContentRefused:
+        with engine.records.writing() as records:  # projecting marks tells the bad texts from the good
+            for passage in passages:
+                records.marks.set(passage.id, {Target.VECTORS: passage.index.value}, passage.project.name)
+
+
+def _finish_index(engine: Engine, generation: Generation) -> None:
+    while project_batch(engine, Target.VECTORS):
+        pass
+    if reconcile_index(engine, generation, Work()):
+        while project_batch(engine, Target.VECTORS):
+            pass
+        if found := reconcile_index(engine, generation, Work()):
+            raise StoreError(
+                f"the new edition {generation.name} differs from the records in {found} entries",
+                hint="the old edition stays in use; run 'backstory doctor'",
+            )
+    with engine.records.writing() as records:
+        records.generations.swap(generation)
+
+
+def _build_graph(engine: Engine, generation: Generation) -> None:
+    with engine.locks[Target.GRAPH]:
+        with engine.records.reading() as records:
+            projects = records.memories.projects()[generation.built_to :]
+        if projects:
+            graph.load(engine, GraphKey(projects[0], generation.number))
+        with engine.records.writing() as records:
+            if projects:
+                records.generations.advance(generation, generation.built_to + 1)
+            else:
+                records.generations.swap(generation)

@@ -1,0 +1,65 @@
+"""Memories and their links become nodes and edges."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from backstory.engine import Engine
+from backstory.model.graph import GraphChange, GraphKey, Node, NodeRef, NodeType
+from backstory.model.memory import MEMORY_TYPES, Memory
+from backstory.model.project import Project
+from backstory.model.upkeep import GenerationState, Mark
+
+TARGET: Final = "graph"
+
+#: What the graph is made of; a change of the mapping below changes it, and the graph is built anew.
+FINGERPRINT: Final = "memories-1"
+
+
+def project(engine: Engine, marks: Sequence[Mark]) -> None:
+    """Bring what is marked into every generation in use, as the records have it now."""
+    by_project: dict[Project, list[Mark]] = defaultdict(list)
+    for mark in marks:
+        by_project[Project(mark.project)].append(mark)
+    with engine.records.reading() as records:
+        generations = records.generations.of(TARGET, GenerationState.LIVE, GenerationState.BUILDING)
+    for owner, own in by_project.items():
+        for generation in generations:
+            engine.graph.write(_change(engine, GraphKey(owner, generation.number), own))
+
+
+def load(engine: Engine, key: GraphKey) -> None:
+    """Make a project's graph anew from the records."""
+    with engine.records.reading() as records:
+        memories = records.memories.live_in(key.project)
+        engine.graph.load(key, map(node_of, memories), records.links.edges_in(key.project))
+
+
+def node_of(memory: Memory) -> Node:
+    """The node that stands for a memory."""
+    return Node(ref_of(memory), memory.title, memory.created_at, memory.id, {"type": memory.type})
+
+
+def ref_of(memory: Memory) -> NodeRef:
+    """How edges name a memory's node."""
+    return NodeRef(MEMORY_TYPES[memory.type].node, memory.id)
+
+
+def _change(engine: Engine, key: GraphKey, marks: Sequence[Mark]) -> GraphChange:
+    """All edges of a marked node are written again, so the order in which nodes come does not matter."""
+    with engine.records.reading() as records:
+        memories = records.memories.find(key.project, [mark.subject for mark in marks])
+        edges = records.links.edges_at(memories)
+    return GraphChange(
+        key,
+        remove=list(_gone(marks, set(memories))),
+        cut=[ref_of(memory) for memory in memories.values()],
+        nodes=[node_of(memory) for memory in memories.values()],
+        edges=edges,
+    )
+
+
+def _gone(marks: Sequence[Mark], present: set[str]) -> Iterator[NodeRef]:
+    for mark in marks:
+        if mark.subject not in present:
+            yield NodeRef(NodeType(mark.place), mark.subject)

@@ -1,0 +1,49 @@
+"""What has to be done in the background, one bounded step at a time."""
+
+from backstory.actions.projection import graph
+from backstory.actions.projection.generations import build_step, building, drop_retired
+from backstory.actions.projection.now import project_batch, shortage
+from backstory.actions.projection.reconcile import reconcile
+from backstory.engine import Engine, Work
+from backstory.model.upkeep import GenerationState, Target
+
+
+def upkeep(engine: Engine, work: Work) -> bool:
+    """Do one step of whatever waits; False when nothing does, or nothing can be done now."""
+    engine.records.flush_uses()
+    if shortage(engine):
+        return False
+    return (
+        _project(engine)
+        or _build(engine)
+        or _check_after_crash(engine, work)
+        or drop_retired(engine)
+        or _settle(engine)
+    )
+
+
+def _project(engine: Engine) -> bool:
+    return any([project_batch(engine, target) for target in Target])
+
+
+def _build(engine: Engine) -> bool:
+    for generation in building(engine)[:1]:
+        build_step(engine, generation)
+        return True
+    return False
+
+
+def _check_after_crash(engine: Engine, work: Work) -> bool:
+    with engine.records.reading() as records:
+        if not records.store.get("suspect"):
+            return False
+    reconcile(engine, work)
+    with engine.records.writing() as records:
+        records.store.put("suspect", "")
+    return True
+
+
+def _settle(engine: Engine) -> bool:
+    with engine.records.reading() as records:
+        live = [each for each in records.generations.all() if each.state is GenerationState.LIVE]
+    return any(engine.vectors.settle(each.name) for each in live if each.target != graph.TARGET)

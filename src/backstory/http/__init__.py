@@ -1,0 +1,1 @@
+"""The process that owns the data: what runs beside the requests."""

@@ -1,0 +1,61 @@
+"""What search knows of a memory, and what a question about memories asks for.
+
+Both sides are here because they must name labels and numbers alike.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from backstory.model.memory import Memory
+from backstory.model.passage import Index, Passage
+from backstory.model.project import Scope
+from backstory.model.search import AnyOf, Between, MemoryQuery, Where
+from backstory.ranking.words import terms
+
+#: Candidates asked of each retriever. 200 against 50: +.002/+.007 nDCG@10 (LoCoMo dev/held-out); 400 gains .004 more
+#: and costs twice the reading.
+CANDIDATES: Final = 200
+
+#: Longer metadata values cannot be filtered by; nobody filters by a paragraph.
+_MAX_LABEL_CHARS: Final = 200
+
+
+def passage_of(memory: Memory) -> Passage:
+    """The passage under which a memory is found. A title in its metadata is found as well."""
+    title = memory.metadata.get("title")
+    heading = f"{title}\n" if isinstance(title, str) else ""
+    return Passage(
+        id=memory.id,
+        index=Index.MEMORIES,
+        project=memory.project,
+        text=memory.content,
+        terms=terms(heading + memory.content),
+        labels={"type": [memory.type], "metadata": list(_labels(memory.metadata))},
+        numbers={
+            "created_at": memory.created_at.timestamp(),
+            "updated_at": memory.updated_at.timestamp(),
+            "importance": memory.importance,
+        },
+    )
+
+
+def conditions(scope: Scope, query: MemoryQuery) -> Where:
+    """What a question's filters mean to the engines."""
+    labels = [AnyOf("type", tuple(query.types))] if query.types else []
+    labels += [AnyOf("metadata", [_label(key, value)]) for key, value in query.metadata.items()]
+    span = Between(
+        query.since.timestamp() if query.since else None,
+        query.until.timestamp() if query.until else None,
+    )
+    return Where(scope, labels, {"created_at": span} if query.since or query.until else {})
+
+
+def _labels(metadata: Mapping[str, object]) -> Iterator[str]:
+    for key, value in metadata.items():
+        for each in value if isinstance(value, list | tuple) else (value,):
+            if isinstance(each, str | int | float) and len(label := _label(key, each)) <= _MAX_LABEL_CHARS:
+                yield label
+
+
+def _label(key: str, value: object) -> str:
+    return f"{key}={str(value).lower() if isinstance(value, bool) else value}"
