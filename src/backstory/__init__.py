@@ -1,5 +1,3 @@
 """Backstory: long-term memory for coding agents."""
 
-from importlib.metadata import version
-
-__version__ = version("backstory")
+__version__ = "0.1.0"

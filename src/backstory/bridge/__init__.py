@@ -1,0 +1,1 @@
+"""What runs before anything else is loaded. Standard library only."""

@@ -1,0 +1,102 @@
+"""Composition root: the one place that knows which engines are in use."""
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from typing import assert_never
+
+from backstory.actions.projection import session
+from backstory.adapters.embedders.caching import CachingEmbedder
+from backstory.adapters.embedders.static import StaticEmbedder
+from backstory.adapters.ladybug import LadybugGraphStore
+from backstory.adapters.qdrant_edge import QdrantEdgeVectorStore
+from backstory.engine import Engine
+from backstory.errors import BackstoryError
+from backstory.ports import Embedder, GraphStore, VectorStore
+from backstory.records.owner import owning
+from backstory.records.records import Records
+from backstory.settings import Settings
+from backstory.settings.choices import (
+    EmbeddedGraph,
+    EmbeddedVectors,
+    EmbedderChoice,
+    EngineChoice,
+    FastEmbed,
+    GraphChoice,
+    Neo4jServer,
+    Ollama,
+    OpenAICompatible,
+    PostgresRecords,
+    QdrantServer,
+    RecordsChoice,
+    SqliteRecords,
+    StaticModel,
+    VectorsChoice,
+    Voyage,
+    unsupported,
+)
+
+
+@contextmanager
+def open_engine(settings: Settings) -> Iterator[Engine]:
+    """Open everything the settings ask for, and close it in reverse order."""
+    where = settings.whereabouts
+    embedder = _embedder(settings.embedder)
+    with ExitStack() as stack:
+        stack.enter_context(owning(where.owner_lock))
+        engine = Engine(
+            records=stack.enter_context(_records(settings.records)),
+            vectors=stack.enter_context(_vectors(settings.vectors)),
+            graph=stack.enter_context(_graph(settings.graph)),
+            embedder=stack.enter_context(
+                CachingEmbedder(embedder, where.cache / "embeddings.db", settings.embedding.cache_size)
+            ),
+            home=where.home,
+            min_free_bytes=settings.limits.min_free_bytes,
+        )
+        session.begin(engine)
+        stack.callback(session.end, engine)
+        yield engine
+
+
+def _records(choice: RecordsChoice) -> AbstractContextManager[Records]:
+    match choice:
+        case SqliteRecords(path=path):
+            return Records.open(path)
+        case PostgresRecords():
+            raise _refusal(choice)
+        case _:
+            assert_never(choice)
+
+
+def _vectors(choice: VectorsChoice) -> AbstractContextManager[VectorStore]:
+    match choice:
+        case EmbeddedVectors(folder=folder):
+            return QdrantEdgeVectorStore.open(folder)
+        case QdrantServer():
+            raise _refusal(choice)
+        case _:
+            assert_never(choice)
+
+
+def _graph(choice: GraphChoice) -> AbstractContextManager[GraphStore]:
+    match choice:
+        case EmbeddedGraph(folder=folder):
+            return LadybugGraphStore.open(folder)
+        case Neo4jServer():
+            raise _refusal(choice)
+        case _:
+            assert_never(choice)
+
+
+def _embedder(choice: EmbedderChoice) -> Embedder:
+    match choice:
+        case StaticModel():
+            return StaticEmbedder()
+        case Voyage() | Ollama() | OpenAICompatible() | FastEmbed():
+            raise _refusal(choice)
+        case _:
+            assert_never(choice)
+
+
+def _refusal(choice: EngineChoice) -> BackstoryError:
+    return unsupported(choice) or BackstoryError(f"{choice} is not wired")

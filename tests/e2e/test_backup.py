@@ -1,0 +1,171 @@
+"""The whole store in one file, and back."""
+
+import sqlite3
+import threading
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from backstory.actions.maintenance.backup import back_up
+from backstory.actions.maintenance.restore import Place, restore
+from backstory.actions.memory.add import add_memory
+from backstory.actions.memory.search import search_memories
+from backstory.actions.projection.upkeep import upkeep
+from backstory.engine import Engine, Work
+from backstory.errors import InputError, StoreCorrupt, StoreError, StoreLocked, StoreTooNew
+from backstory.model.graph import GraphKey
+from backstory.model.memory import NewMemory
+from backstory.model.project import Project
+from backstory.model.search import MemoryQuery
+from backstory.settings import Settings
+
+from .conftest import Opening
+
+SHOP = Project("shop")
+
+
+@pytest.fixture
+def place(settings: Settings) -> Place:
+    where = settings.whereabouts
+    return Place(where.records, where.owner_lock, [where.vectors, where.graph])
+
+
+def remember(engine: Engine, content: str) -> str:
+    return add_memory(engine, SHOP, NewMemory("design", content)).memory.id
+
+
+def found(engine: Engine, text: str) -> list[str]:
+    while upkeep(engine, Work()):
+        pass
+    return [hit.memory.id for hit in search_memories(engine, SHOP, MemoryQuery(text)).hits]
+
+
+def test_a_restored_backup_answers_as_the_store_did(opening: Opening, place: Place, tmp_path: Path) -> None:
+    with opening() as engine:
+        kept = remember(engine, "Retries use jittered backoff.")
+        backed_up = back_up(engine, tmp_path / "monday.backup")
+        later = remember(engine, "Written after the backup.")
+    assert backed_up.memories == 1
+
+    restored = restore(tmp_path / "monday.backup", place)
+
+    assert restored.memories == 1
+    with opening() as engine:
+        assert found(engine, "jittered") == [kept]
+        assert later not in found(engine, "written after")
+        with engine.records.reading() as records:
+            generation = records.generations.live("graph")
+        assert generation is not None
+        assert sum(engine.graph.describe(GraphKey(SHOP, generation.number)).nodes.values()) == 1
+
+
+def test_what_a_restore_replaces_is_kept(opening: Opening, place: Place, tmp_path: Path) -> None:
+    with opening() as engine:
+        back_up(engine, tmp_path / "empty.backup")
+        remember(engine, "Written after the backup.")
+
+    restored = restore(tmp_path / "empty.backup", place)
+
+    assert restored.replaced is not None
+    with sqlite3.connect(restored.replaced / "backstory.db") as old:
+        assert old.execute("SELECT text FROM passages").fetchall() == [("Written after the backup.",)]
+    old.close()
+
+
+def test_a_backup_can_be_restored_where_there_was_nothing(opening: Opening, tmp_path: Path) -> None:
+    with opening() as engine:
+        remember(engine, "Retries use jittered backoff.")
+        back_up(engine, tmp_path / "monday.backup")
+    elsewhere = tmp_path / "elsewhere"
+
+    restored = restore(tmp_path / "monday.backup", Place(elsewhere / "backstory.db", elsewhere / "owner.lock", []))
+
+    assert restored.replaced is None
+    assert restored.memories == 1
+
+
+def test_a_backup_is_taken_while_others_write(opening: Opening, place: Place, tmp_path: Path) -> None:
+    with opening() as engine:
+        stop = threading.Event()
+        first = remember(engine, "the first of many")
+        written: list[str] = []
+
+        def write() -> None:
+            while not stop.is_set():
+                written.append(remember(engine, "one of many"))
+
+        writer = threading.Thread(target=write)
+        writer.start()
+        backed_up = back_up(engine, tmp_path / "busy.backup")
+        stop.set()
+        writer.join()
+    assert 1 <= backed_up.memories <= 1 + len(written)
+
+    restore(tmp_path / "busy.backup", place)
+
+    with opening() as engine:
+        assert first in found(engine, "first")
+
+
+def test_a_backup_never_overwrites_a_file(engine: Engine, tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("precious")
+
+    with pytest.raises(InputError, match="exists already"):
+        back_up(engine, tmp_path / "mine.txt")
+
+    assert (tmp_path / "mine.txt").read_text() == "precious"
+
+
+def test_a_backup_into_a_folder_that_is_not_there_says_so(engine: Engine, tmp_path: Path) -> None:
+    with pytest.raises(StoreError) as refused:
+        back_up(engine, tmp_path / "nowhere" / "x.backup")
+
+    assert refused.value.hint
+
+
+def test_a_store_in_use_is_not_replaced(opening: Opening, place: Place, tmp_path: Path) -> None:
+    with opening() as engine:
+        remember(engine, "in use")
+        back_up(engine, tmp_path / "x.backup")
+
+        with pytest.raises(StoreLocked):
+            restore(tmp_path / "x.backup", place)
+
+        assert found(engine, "use")
+
+
+@pytest.mark.parametrize("damage", ["cut", "flipped", "no backup", "empty"])
+def test_a_damaged_backup_is_refused_and_the_store_stays(
+    opening: Opening, place: Place, tmp_path: Path, damage: str
+) -> None:
+    backup = tmp_path / "x.backup"
+    with opening() as engine:
+        for number in range(20):
+            kept = remember(engine, f"memory {number}")
+        back_up(engine, backup)
+    good = backup.read_bytes()
+    flipped = bytearray(good)
+    flipped[len(good) // 2] ^= 0xFF
+    backup.write_bytes({"cut": good[: len(good) // 2], "flipped": bytes(flipped), "no backup": b"x" * 999, "empty": b""}[damage])
+
+    with pytest.raises(StoreCorrupt) as refused:
+        restore(backup, place)
+
+    assert refused.value.hint
+    with opening() as engine:
+        assert kept in found(engine, "memory 19")
+
+
+def test_a_backup_of_a_newer_version_is_refused(opening: Opening, place: Place, tmp_path: Path) -> None:
+    with opening() as engine:
+        back_up(engine, tmp_path / "x.backup")
+    with zipfile.ZipFile(tmp_path / "x.backup") as archive:
+        manifest = archive.read("manifest.json").replace(b'"schema_version": 1', b'"schema_version": 99')
+        records = archive.read("records.db")
+    with zipfile.ZipFile(tmp_path / "newer.backup", "w") as archive:
+        archive.writestr("manifest.json", manifest)
+        archive.writestr("records.db", records)
+
+    with pytest.raises(StoreTooNew):
+        restore(tmp_path / "newer.backup", place)

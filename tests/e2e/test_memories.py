@@ -1,0 +1,325 @@
+"""Memories as an agent keeps them: through the public actions, on embedded engines."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from backstory.actions.maintenance.statistics import statistics
+from backstory.actions.memory.add import add_memory
+from backstory.actions.memory.delete import delete_memory
+from backstory.actions.memory.get import get_memory
+from backstory.actions.memory.search import search_memories
+from backstory.actions.memory.update import update_memory
+from backstory.engine import Engine
+from backstory.errors import ContentRefused, InputError, NotFound, StaleVersion
+from backstory.model.graph import GraphKey, RelationshipType, Walk
+from backstory.model.memory import MEMORY_TYPES, MemoryChange, MemoryId, NewMemory, Relationship
+from backstory.model.project import ALL_PROJECTS, Project, Scope
+from backstory.model.search import MemoryQuery
+
+from .conftest import Opening
+from .doubles import Choosy, Unreliable
+
+SHOP, BANK = Project("shop"), Project("bank")
+
+
+def remember(engine: Engine, content: str, project: Project = SHOP, **fields: object) -> MemoryId:
+    new = replace(NewMemory("design", content), **fields)  # type: ignore[arg-type]  # real fields only
+    added = add_memory(engine, project, new)
+    assert added.pending == []
+    return added.memory.id
+
+
+def ids(engine: Engine, text: str, scope: Scope = SHOP, **filters: object) -> list[str]:
+    query = replace(MemoryQuery(text), **filters)  # type: ignore[arg-type]  # real fields only
+    return [hit.memory.id for hit in search_memories(engine, scope, query).hits]
+
+
+def test_an_added_memory_is_found_by_its_words_at_once(engine: Engine) -> None:
+    remember(engine, "Sessions are kept in Redis.")
+    wanted = remember(engine, "Retries use jittered backoff.")
+
+    assert ids(engine, "jittered")[0] == wanted
+
+
+def test_an_added_memory_is_found_by_its_meaning(engine: Engine) -> None:
+    remember(engine, "The invoice PDF uses the Helvetica typeface.")
+    wanted = remember(engine, "Users sign in with a password and a one-time code.")
+
+    assert ids(engine, "authentication login")[0] == wanted
+
+
+def test_a_hit_says_what_each_retriever_added_to_its_score(engine: Engine) -> None:
+    remember(engine, "Retries use jittered backoff.")
+    remember(engine, "Sessions are kept in Redis.")
+
+    best = search_memories(engine, SHOP, MemoryQuery("jittered backoff")).hits[0]
+
+    assert set(best.parts) == {"words", "meaning"}
+    assert best.score == pytest.approx(sum(best.parts.values()))
+
+
+def test_an_identifier_is_found_by_its_parts_and_as_a_whole(engine: Engine) -> None:
+    remember(engine, "Unrelated text about colours.")
+    wanted = remember(engine, "Call getUserName before render_invoice.")
+
+    assert ids(engine, "getUserName")[0] == wanted
+    assert ids(engine, "user name")[0] == wanted
+    assert ids(engine, "invoice")[0] == wanted
+
+
+def test_a_long_memory_is_found_by_a_detail_deep_inside(engine: Engine) -> None:
+    filler = "\n\n".join(f"Paragraph {n} speaks about ordinary billing matters." for n in range(60))
+    wanted = remember(engine, f"{filler}\n\nThe kubernetes ingress terminates TLS.\n\n{filler}")
+    for n in range(5):
+        remember(engine, f"Billing matter {n} is ordinary.")
+
+    assert ids(engine, "kubernetes ingress TLS")[0] == wanted
+
+
+@pytest.mark.parametrize("type_", MEMORY_TYPES)
+def test_every_type_can_be_kept_and_found(engine: Engine, type_: str) -> None:
+    wanted = remember(engine, f"About {type_} things.", type=type_)
+
+    assert ids(engine, "things", types=[type_]) == [wanted]
+
+
+def test_filters_leave_only_what_they_name(engine: Engine) -> None:
+    money = remember(engine, "tax rules", type="requirement", metadata={"area": "money", "open": True})
+    remember(engine, "tax rules", type="design", metadata={"area": "law"})
+
+    assert ids(engine, "tax", types=["requirement"]) == [money]
+    assert ids(engine, "tax", metadata={"area": "money"}) == [money]
+    assert ids(engine, "tax", metadata={"area": "money", "open": True}) == [money]
+    assert ids(engine, "tax", metadata={"area": "law", "open": True}) == []
+    assert ids(engine, "tax", until=datetime.now(UTC) - timedelta(hours=1)) == []
+    assert len(ids(engine, "tax", since=datetime.now(UTC) - timedelta(hours=1))) == 2
+
+
+def test_a_reopened_store_finds_what_was_kept(opening: Opening) -> None:
+    with opening() as engine:
+        wanted = remember(engine, "Retries use jittered backoff.")
+
+    with opening() as engine:
+        assert ids(engine, "jittered backoff") == [wanted]
+        assert get_memory(engine, SHOP, wanted).content == "Retries use jittered backoff."
+
+
+def test_an_update_is_found_and_what_it_replaced_is_not(engine: Engine) -> None:
+    id = remember(engine, "Deploys happen on Fridays.")
+    other = remember(engine, "Invoices are sent monthly.")
+
+    updated = update_memory(engine, SHOP, id, MemoryChange(content="Deploys happen on Mondays."))
+
+    assert updated.memory.version == 2
+    assert ids(engine, "mondays")[0] == id
+    best = search_memories(engine, SHOP, MemoryQuery("fridays")).hits[0]
+    assert "words" not in best.parts
+    assert get_memory(engine, SHOP, other).version == 1
+
+
+def test_an_update_of_a_version_that_is_gone_is_refused(engine: Engine) -> None:
+    id = remember(engine, "first")
+    update_memory(engine, SHOP, id, MemoryChange(content="second"), expected_version=1)
+
+    with pytest.raises(StaleVersion) as refused:
+        update_memory(engine, SHOP, id, MemoryChange(content="third"), expected_version=1)
+
+    assert "version 2" in str(refused.value)
+    assert get_memory(engine, SHOP, id).content == "second"
+
+
+def test_a_deleted_memory_is_gone_from_every_answer(engine: Engine) -> None:
+    id = remember(engine, "Deploys happen on Fridays.")
+
+    assert delete_memory(engine, SHOP, id).pending == []
+
+    assert ids(engine, "deploys fridays") == []
+    for gone in (get_memory, delete_memory):
+        with pytest.raises(NotFound):
+            gone(engine, SHOP, id)
+    with pytest.raises(NotFound):
+        update_memory(engine, SHOP, id, MemoryChange(content="x"))
+    assert statistics(engine, SHOP).deleted == 1
+
+
+def test_nothing_of_one_project_is_seen_from_another(engine: Engine) -> None:
+    ours = remember(engine, "The vault code is 1234.", SHOP)
+    theirs = remember(engine, "Branches open at nine.", BANK)
+
+    assert ids(engine, "vault code", BANK) == [theirs]
+    assert ids(engine, "vault code", SHOP) == [ours]
+    with pytest.raises(NotFound):
+        get_memory(engine, BANK, ours)
+    with pytest.raises(NotFound):
+        update_memory(engine, BANK, ours, MemoryChange(content="mine now"))
+    with pytest.raises(NotFound):
+        delete_memory(engine, BANK, ours)
+    with pytest.raises(InputError):
+        remember(engine, "spy", BANK, relationships=[Relationship(RelationshipType.RELATES_TO, ours)])
+    assert statistics(engine, BANK).memories == {"design": 1}
+    assert [entry.subject for entry in statistics(engine, BANK).recent] == [theirs]
+    graph = GraphKey(BANK, 1)
+    with engine.records.reading() as records:
+        refs = [edge.start for edge in records.links.edges_in(BANK)]
+    assert engine.graph.related(graph, refs, Walk(depth=3)).nodes == []
+    assert sum(engine.graph.describe(graph).nodes.values()) == 1
+
+
+def test_all_projects_are_searched_when_that_is_asked_for(engine: Engine) -> None:
+    ours, theirs = remember(engine, "vault code", SHOP), remember(engine, "vault code", BANK)
+
+    assert set(ids(engine, "vault", ALL_PROJECTS)) == {ours, theirs}
+
+
+def test_a_relationship_becomes_an_edge_of_the_graph(engine: Engine) -> None:
+    base = remember(engine, "All services are stateless.")
+    follower = remember(
+        engine, "The cart is kept in a cookie.", relationships=[Relationship(RelationshipType.FOLLOWS_DESIGN, base)]
+    )
+
+    with engine.records.reading() as records:
+        (edge,) = records.links.edges_in(SHOP)
+    reached = engine.graph.related(GraphKey(SHOP, 1), [edge.start], Walk(depth=1))
+
+    assert {each.node.memory_id for each in reached.nodes} == {base, follower}
+    assert [found.type for found in reached.edges] == [RelationshipType.FOLLOWS_DESIGN]
+
+
+@pytest.mark.parametrize(
+    ("new", "complaint"),
+    [
+        (NewMemory("opinion", "text"), "no memory type 'opinion'"),
+        (NewMemory("design", "  \n "), "no content"),
+        (NewMemory("design", "x" * 50_001), "more than 50,000"),
+        (NewMemory("design", "bad \ud800 text"), "not valid Unicode"),
+        (NewMemory("design", "bad \0 text"), "not valid Unicode"),
+        (NewMemory("design", "text", {"key": object()}), "not JSON"),
+        (NewMemory("design", "text", {"key": float("nan")}), "not JSON"),
+        (NewMemory("design", "text", {"key": "\ud800"}), "not valid Unicode"),
+        (NewMemory("design", "text", {"key": "x" * 70_000}), "larger than"),
+        (NewMemory("design", "text", importance=1.5), "between 0 and 1"),
+        (NewMemory("design", "text", importance=float("nan")), "between 0 and 1"),
+    ],
+)
+def test_what_cannot_be_kept_is_refused_with_what_to_do(engine: Engine, new: NewMemory, complaint: str) -> None:
+    with pytest.raises(InputError, match=complaint) as refused:
+        add_memory(engine, SHOP, new)
+
+    assert refused.value.hint
+    assert statistics(engine, SHOP).memories == {}
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        MemoryQuery("  "),
+        MemoryQuery("x", limit=0),
+        MemoryQuery("x", limit=101),
+        MemoryQuery("x", types=["opinion"]),
+        MemoryQuery("x", since=datetime(2026, 1, 1)),  # noqa: DTZ001  the lack of a zone is the point
+    ],
+)
+def test_a_query_that_makes_no_sense_is_refused_with_what_to_do(engine: Engine, query: MemoryQuery) -> None:
+    with pytest.raises(InputError) as refused:
+        search_memories(engine, SHOP, query)
+
+    assert refused.value.hint
+
+
+def test_a_query_of_stop_words_alone_still_answers(engine: Engine) -> None:
+    remember(engine, "Retries use jittered backoff.")
+
+    assert ids(engine, "what is it") is not None
+
+
+def test_an_outage_keeps_the_memory_and_says_what_waits(engine: Engine) -> None:
+    vectors = Unreliable(engine.vectors)
+    engine = replace(engine, vectors=vectors)
+    vectors.down = True
+
+    added = add_memory(engine, SHOP, NewMemory("design", "Retries use jittered backoff."))
+
+    assert added.pending == ["vectors: the engine is down"]
+    found = search_memories(engine, SHOP, MemoryQuery("jittered"))
+    assert [hit.memory.id for hit in found.hits] == [added.memory.id]
+    assert found.degraded == ["found by words alone: the engine is down"]
+
+
+def test_what_waited_for_an_outage_is_found_by_words_even_before_it_is_projected(engine: Engine) -> None:
+    vectors = Unreliable(engine.vectors)
+    engine = replace(engine, vectors=vectors)
+    vectors.down = True
+    added = add_memory(engine, SHOP, NewMemory("design", "Retries use jittered backoff."))
+    vectors.down = False
+
+    assert ids(engine, "jittered") == [added.memory.id]
+
+
+def test_content_an_engine_refuses_is_taken_back(engine: Engine) -> None:
+    choosy = replace(engine, vectors=Choosy(engine.vectors, "poison"))
+
+    with pytest.raises(ContentRefused):
+        add_memory(choosy, SHOP, NewMemory("design", "a poison text"))
+
+    assert statistics(engine, SHOP).memories == {}
+    assert statistics(engine, SHOP).pending == {}
+
+
+def test_a_change_an_engine_refuses_is_taken_back(engine: Engine) -> None:
+    id = remember(engine, "a healthy text")
+    choosy = replace(engine, vectors=Choosy(engine.vectors, "poison"))
+
+    with pytest.raises(ContentRefused):
+        update_memory(choosy, SHOP, id, MemoryChange(content="a poison text"))
+
+    memory = get_memory(engine, SHOP, id)
+    assert (memory.content, memory.version) == ("a healthy text", 1)
+    assert ids(engine, "healthy") == [id]
+    assert statistics(engine, SHOP).refused == 0
+
+
+def test_reading_is_counted(engine: Engine) -> None:
+    id = remember(engine, "read often")
+    get_memory(engine, SHOP, id)
+    get_memory(engine, SHOP, id)
+    engine.records.flush_uses()
+
+    assert get_memory(engine, SHOP, id).access_count == 2
+
+
+def test_a_hundred_adds_and_searches_at_once_lose_nothing(engine: Engine) -> None:
+    def add(number: int) -> str:
+        return remember(engine, f"Concurrent note {number} about topic{number}.")
+
+    def search(number: int) -> list[str]:
+        return ids(engine, f"topic{number}")
+
+    calls: list[Callable[[], object]] = []
+    for number in range(50):
+        calls += [lambda number=number: add(number), lambda number=number: search(number)]
+    with ThreadPoolExecutor(32) as pool:
+        answers = [future.result() for future in [pool.submit(call) for call in calls]]
+
+    added = [answer for answer in answers if isinstance(answer, str)]
+    assert len(set(added)) == 50
+    assert statistics(engine, SHOP).memories == {"design": 50}
+    assert all(ids(engine, f"topic{number}")[0] == added[number] for number in range(50))
+    assert statistics(engine, SHOP).pending == {}
+
+
+def test_statistics_tell_what_the_store_holds(engine: Engine) -> None:
+    remember(engine, "one", type="design")
+    remember(engine, "two", type="preference")
+
+    found = statistics(engine, SHOP)
+
+    assert found.memories == {"design": 1, "preference": 1}
+    assert found.index_entries == {"memories-1": 2}
+    assert found.pending == {}
+    assert found.paused is None
+    assert found.storage_bytes["backstory.db"] > 0
+    assert [entry.operation for entry in found.recent] == ["added", "added"]

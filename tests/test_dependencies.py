@@ -1,0 +1,46 @@
+"""Every dependency is declared, used, and explained in docs/dependencies.md."""
+
+import re
+import sys
+import tomllib
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import pytest
+
+from tests.architecture.house import PACKAGE, House
+
+REPOSITORY = Path(__file__).parents[1]
+PYPROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text("utf-8"))
+
+DECLARED: dict[str, list[str]] = {
+    "Run time": PYPROJECT["project"]["dependencies"],
+    "Development": PYPROJECT["dependency-groups"]["dev"],
+    "Build": PYPROJECT["build-system"]["requires"],
+}
+
+
+def names(requirements: list[str]) -> set[str]:
+    """The names alone, as the index spells them."""
+    return {re.split(r"[<>=!~;\[ ]", each)[0].lower().replace("_", "-") for each in requirements}
+
+
+@pytest.mark.parametrize("heading", DECLARED)
+def test_the_page_explains_exactly_what_is_declared(heading: str) -> None:
+    page = (REPOSITORY / "docs" / "dependencies.md").read_text("utf-8")
+    section = page.split(f"\n## {heading}\n", 1)[1].split("\n## ", 1)[0]
+
+    explained = re.findall(r"^\| `([^`]+)` \|", section, re.MULTILINE)
+
+    assert sorted(explained) == sorted(names(DECLARED[heading]))
+
+
+def test_the_package_imports_exactly_what_it_declares_for_run_time() -> None:
+    house = House(REPOSITORY / "src" / "backstory")
+    imported = {name.split(".")[0] for module in house.modules.values() for name in module.imports}
+    libraries = imported - sys.stdlib_module_names - {PACKAGE}
+    providers = packages_distributions()
+
+    used = {providers[library][0] for library in libraries}
+
+    assert names(sorted(used)) == names(DECLARED["Run time"])

@@ -1,0 +1,69 @@
+"""The documentation, held against the code: every setting and every command, and nothing that is neither."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from backstory.cli import backstory
+from backstory.settings.catalogue import CONFIG, HOME, SECTIONS, SETTINGS
+from backstory.settings.setting import Setting
+
+REPOSITORY = Path(__file__).parents[1]
+ENV_EXAMPLE = (REPOSITORY / ".env.example").read_text("utf-8")
+SETTINGS_PAGE = (REPOSITORY / "docs" / "settings.md").read_text("utf-8")
+PAGES = [(REPOSITORY / "README.md"), *(REPOSITORY / "docs").rglob("*.md")]
+
+ALL_SETTINGS: list[tuple[str | None, Setting]] = [(None, HOME), (None, CONFIG), *SETTINGS.items()]
+
+every_setting = pytest.mark.parametrize(
+    ("key", "setting"), ALL_SETTINGS, ids=[setting.variable for _, setting in ALL_SETTINGS]
+)
+
+
+@every_setting
+def test_the_settings_page_describes_the_setting(key: str | None, setting: Setting) -> None:
+    default = f"`{setting.default}`" if setting.default else "unset"
+    columns = [
+        f"`{setting.variable}`",
+        f"`{key}`" if key else "none",
+        default,
+        setting.about,
+        setting.kind.allowed,
+    ]
+
+    assert f"| {' | '.join(columns)} |" in SETTINGS_PAGE.splitlines()
+
+
+@every_setting
+def test_the_env_example_shows_the_setting(key: str | None, setting: Setting) -> None:
+    lines = f"# {setting.about}\n# {setting.variable}={setting.default or setting.example}\n"
+
+    assert lines in ENV_EXAMPLE
+
+
+@pytest.mark.parametrize("name", SECTIONS)
+def test_the_settings_page_has_a_chapter_for_the_section(name: str) -> None:
+    assert f"## [{name}]\n\n{SECTIONS[name].__doc__}\n" in SETTINGS_PAGE
+
+
+def test_no_setting_is_documented_that_does_not_exist() -> None:
+    variables = [setting.variable for _, setting in ALL_SETTINGS]
+
+    assert re.findall(r"^\| `([A-Z0-9_]+)` \|", SETTINGS_PAGE, re.MULTILINE) == variables
+    assert re.findall(r"^#? ?([A-Z0-9_]+)=", ENV_EXAMPLE, re.MULTILINE) == variables
+
+
+def _paths(command: click.Command, path: str) -> Iterator[str]:
+    if isinstance(command, click.Group):
+        for name, sub in command.commands.items():
+            yield from _paths(sub, f"{path} {name}")
+    else:
+        yield path
+
+
+@pytest.mark.parametrize("command", list(_paths(backstory, "backstory")))
+def test_the_command_is_documented(command: str) -> None:
+    assert any(re.search(rf"\b{command}\b", page.read_text("utf-8")) for page in PAGES)
