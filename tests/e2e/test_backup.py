@@ -79,7 +79,9 @@ def test_a_backup_can_be_restored_where_there_was_nothing(opening: Opening, tmp_
         back_up(engine, tmp_path / "monday.backup")
     elsewhere = tmp_path / "elsewhere"
 
-    restored = restore(tmp_path / "monday.backup", Place(elsewhere / "backstory.db", elsewhere / "owner.lock", []))
+    restored = restore(
+        tmp_path / "monday.backup", Place(elsewhere / "backstory.db", elsewhere / "owner.lock", [])
+    )
 
     assert restored.replaced is None
     assert restored.memories == 1
@@ -147,7 +149,11 @@ def test_a_damaged_backup_is_refused_and_the_store_stays(
     good = backup.read_bytes()
     flipped = bytearray(good)
     flipped[len(good) // 2] ^= 0xFF
-    backup.write_bytes({"cut": good[: len(good) // 2], "flipped": bytes(flipped), "no backup": b"x" * 999, "empty": b""}[damage])
+    backup.write_bytes(
+        {"cut": good[: len(good) // 2], "flipped": bytes(flipped), "no backup": b"x" * 999, "empty": b""}[
+            damage
+        ]
+    )
 
     with pytest.raises(StoreCorrupt) as refused:
         restore(backup, place)

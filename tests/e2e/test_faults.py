@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from backstory.actions.memory.add import add_memory
+from backstory.actions.maintenance.rebuild import rebuild
+from backstory.actions.memory.add import Added, add_memory
 from backstory.actions.memory.get import get_memory
 from backstory.actions.memory.search import search_memories
-from backstory.actions.projection.upkeep import upkeep
-from backstory.engine import Work
-from backstory.errors import StoreCorrupt, StoreError, StoreFull, StoreLocked, StoreReadOnly
+from backstory.actions.projection.reconcile import Reconciled, reconcile
+from backstory.engine import Engine, Work
+from backstory.errors import StoreCorrupt, StoreFull, StoreLocked, StoreReadOnly
 from backstory.model.memory import NewMemory
 from backstory.model.project import Project
 from backstory.model.search import MemoryQuery
@@ -42,7 +43,9 @@ def small_disk(folder: Path, size_mb: int) -> Iterator[Path]:
         subprocess.run(["umount", folder], check=True)
 
 
-def test_nothing_acknowledged_is_lost_however_often_the_process_is_killed(home: Path, opening: Opening) -> None:
+def test_nothing_acknowledged_is_lost_however_often_the_process_is_killed(
+    home: Path, opening: Opening
+) -> None:
     promises = Promises()
     for seed in range(KILLS):
         write_and_kill(home, seed, promises)
@@ -68,20 +71,21 @@ def test_a_second_process_is_told_who_has_the_store(home: Path, opening: Opening
 def test_a_full_disk_is_said_plainly_and_loses_nothing(tmp_path: Path) -> None:
     with small_disk(tmp_path / "disk", 96) as disk:
         environ = {"BACKSTORY_HOME": str(disk / "home"), "BACKSTORY_MIN_FREE_MB": "32"}
-        kept: list[str] = []
-        paused = False
+        added: list[Added] = []
+
+        def fill(engine: Engine) -> None:
+            while True:
+                content = f"memory {len(added)} " + os.urandom(20_000).hex()
+                added.append(add_memory(engine, SHOP, NewMemory("design", content)))
+
         with open_engine(read_settings(environ)) as engine:
             with pytest.raises(StoreFull) as full:
-                for number in range(100_000):
-                    content = f"memory {number} " + os.urandom(20_000).hex()
-                    added = add_memory(engine, SHOP, NewMemory("design", content))
-                    paused = paused or "BACKSTORY_MIN_FREE_MB" in " ".join(added.pending)
-                    kept.append(added.memory.id)
-            assert all(get_memory(engine, SHOP, id).content for id in kept)
+                fill(engine)
+            assert all(get_memory(engine, SHOP, each.memory.id) == each.memory for each in added)
 
-        assert paused
         assert "free some space" in (full.value.hint or "")
-        assert len(kept) > 10
+        assert added[0].pending == []
+        assert "BACKSTORY_MIN_FREE_MB" in added[-1].pending[0]
 
 
 @needs_mount
@@ -118,7 +122,9 @@ def test_damaged_records_are_reported_and_never_overwritten(home: Path, opening:
 
 
 @pytest.mark.parametrize("folder", ["vectors", "graph"])
-def test_damaged_projections_are_made_again_from_the_records(home: Path, opening: Opening, folder: str) -> None:
+def test_damaged_projections_are_made_again_from_the_records(
+    home: Path, opening: Opening, folder: str
+) -> None:
     with opening() as engine:
         id = add_memory(engine, SHOP, NewMemory("design", "Retries use jittered backoff.")).memory.id
     for path in (home / folder).rglob("*"):
@@ -126,10 +132,9 @@ def test_damaged_projections_are_made_again_from_the_records(home: Path, opening
             path.write_bytes(b"garbage" * 100)
 
     with opening() as engine:
-        found = search_memories(engine, SHOP, MemoryQuery("jittered"))
-        assert [hit.memory.id for hit in found.hits] == [id]
-        try:
-            while upkeep(engine, Work()):
-                pass
-        except StoreError as error:
-            assert "rebuild" in (error.hint or "")
+        assert [hit.memory.id for hit in search_memories(engine, SHOP, MemoryQuery("jittered")).hits] == [id]
+        rebuild(engine, Work())
+        after = search_memories(engine, SHOP, MemoryQuery("jittered"))
+        assert [hit.memory.id for hit in after.hits] == [id]
+        assert after.degraded == []
+        assert reconcile(engine, Work()) == Reconciled(0, 0)

@@ -178,7 +178,9 @@ def test_all_projects_are_searched_when_that_is_asked_for(engine: Engine) -> Non
 def test_a_relationship_becomes_an_edge_of_the_graph(engine: Engine) -> None:
     base = remember(engine, "All services are stateless.")
     follower = remember(
-        engine, "The cart is kept in a cookie.", relationships=[Relationship(RelationshipType.FOLLOWS_DESIGN, base)]
+        engine,
+        "The cart is kept in a cookie.",
+        relationships=[Relationship(RelationshipType.FOLLOWS_DESIGN, base)],
     )
 
     with engine.records.reading() as records:
@@ -205,7 +207,9 @@ def test_a_relationship_becomes_an_edge_of_the_graph(engine: Engine) -> None:
         (NewMemory("design", "text", importance=float("nan")), "between 0 and 1"),
     ],
 )
-def test_what_cannot_be_kept_is_refused_with_what_to_do(engine: Engine, new: NewMemory, complaint: str) -> None:
+def test_what_cannot_be_kept_is_refused_with_what_to_do(
+    engine: Engine, new: NewMemory, complaint: str
+) -> None:
     with pytest.raises(InputError, match=complaint) as refused:
         add_memory(engine, SHOP, new)
 

@@ -2,7 +2,6 @@
 
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -90,7 +89,7 @@ def test_a_rebuild_answers_from_a_new_generation(engine: Engine) -> None:
     assert statistics(engine, SHOP).index_entries == {"memories-2": 29}
     assert sum(engine.graph.describe(GraphKey(SHOP, 2)).nodes.values()) == 29
     assert engine.graph.describe(GraphKey(SHOP, 1)).nodes == {}
-    assert [hit.memory.id for hit in search(engine, "number 7").hits][0] == kept[7]
+    assert search(engine, "number 7").hits[0].memory.id == kept[7]
 
 
 def test_what_is_written_during_a_rebuild_is_in_both_generations(engine: Engine) -> None:
@@ -179,7 +178,10 @@ def test_lost_vectors_are_made_again_while_words_still_answer(opening: Opening, 
 def test_orphans_and_gaps_are_found_and_mended(engine: Engine) -> None:
     kept = [remember(engine, f"memory number {n}") for n in range(5)]
     orphan = Entry(
-        "00000000-0000-4000-8000-000000000000", SHOP, {"text": np.ones((1, engine.embedder.dimension), np.float32)}, {}
+        "00000000-0000-4000-8000-000000000000",
+        SHOP,
+        {"text": np.ones((1, engine.embedder.dimension), np.float32)},
+        {},
     )
     engine.vectors.upsert("memories-1", [orphan])
     engine.vectors.remove("memories-1", Where(ALL_PROJECTS, ids=[kept[2]]))
@@ -242,12 +244,6 @@ def test_after_a_crash_the_projections_are_compared_with_the_records(opening: Op
         assert statistics(engine, SHOP).index_entries == {"memories-1": 3}
         with engine.records.reading() as records:
             assert not records.store.get("suspect")
-
-
-@contextmanager
-def _waiting_for(engine: Engine, *, idle_s: float) -> Iterator[Worker]:
-    with Worker(engine, idle_s=idle_s) as worker:
-        yield worker
 
 
 def test_the_worker_thread_projects_by_itself_and_stops_when_told(engine: Engine) -> None:

@@ -45,7 +45,9 @@ def write_for_ever(engine: Engine, chance: random.Random, project: Project) -> N
             update_memory(engine, project, id, MemoryChange(content=text_of(number)))
         else:
             links = [Relationship(RelationshipType.RELATES_TO, MemoryId(own[-1]))] if own else []
-            id = add_memory(engine, project, NewMemory("design", text_of(number), relationships=links)).memory.id
+            id = add_memory(
+                engine, project, NewMemory("design", text_of(number), relationships=links)
+            ).memory.id
         own.append(id)
         say(id=id, project=project.name, content=text_of(number))
 

@@ -66,9 +66,15 @@ def test_a_reopened_file_holds_what_was_written(tmp_path: Path) -> None:
 
 
 def test_a_write_that_fails_half_way_leaves_nothing(records: Records) -> None:
-    with pytest.raises(RuntimeError), records.writing() as transaction:
-        transaction.memories.add(half := memory("never"), passage_of(half))
-        raise RuntimeError
+    half = memory("never")
+
+    def fail() -> None:
+        with records.writing() as transaction:
+            transaction.memories.add(half, passage_of(half))
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail()
 
     with records.reading() as transaction:
         assert transaction.memories.get(SHOP, half.id) is None
@@ -129,7 +135,9 @@ def test_words_are_found_only_inside_the_scope_and_its_conditions(records: Recor
     assert found(records, words, Where(BANK)) == [theirs.id]
     assert found(records, words, Where(ALL_PROJECTS, [AnyOf("type", ["design"])])) == [ours.id]
     assert found(records, words, Where(ALL_PROJECTS, [AnyOf("metadata", ["area=money"])])) == [ours.id]
-    assert found(records, words, Where(SHOP, [AnyOf("type", ["design"]), AnyOf("metadata", ["area=x"])])) == []
+    assert (
+        found(records, words, Where(SHOP, [AnyOf("type", ["design"]), AnyOf("metadata", ["area=x"])])) == []
+    )
     until = Between(at_most=early.timestamp())
     assert found(records, words, Where(ALL_PROJECTS, numbers={"created_at": until})) == [ours.id]
     assert found(records, words, Where(ALL_PROJECTS, ids=[theirs.id])) == [theirs.id]
@@ -219,11 +227,12 @@ def test_a_newer_file_is_refused_and_left_alone(tmp_path: Path) -> None:
 def test_an_older_file_takes_the_steps_it_lacks_in_order(tmp_path: Path) -> None:
     path = tmp_path / "backstory.db"
     taken: list[int] = []
-    with Records.open(path) as records, records.writing() as transaction:
-        steps = {number: lambda connection, number=number: taken.append(number) for number in (2, 3)}
-        migrate(transaction._connection, path, newest=3, steps=steps)
-
-        assert transaction.store.get("schema_version") == "3"
+    steps = {number: lambda _, number=number: taken.append(number) for number in (2, 3)}
+    with Records.open(path) as records:
+        with records._connected(writes=True) as connection:
+            migrate(connection, path, newest=3, steps=steps)
+        with records.reading() as transaction:
+            assert transaction.store.get("schema_version") == "3"
     assert taken == [2, 3]
 
 
@@ -234,8 +243,8 @@ def test_a_step_that_fails_leaves_the_old_version(tmp_path: Path) -> None:
         raise RuntimeError
 
     with Records.open(path) as records:
-        with pytest.raises(RuntimeError), records.writing() as transaction:
-            migrate(transaction._connection, path, newest=2, steps={2: half})
+        with pytest.raises(RuntimeError), records._connected(writes=True) as connection:
+            migrate(connection, path, newest=2, steps={2: half})
         with records.reading() as transaction:
             assert transaction.store.get("schema_version") == "1"
 
@@ -294,8 +303,8 @@ def test_a_folder_that_cannot_be_made_says_what_to_do(tmp_path: Path) -> None:
 def test_a_whole_check_finds_words_that_went_missing(records: Records) -> None:
     kept = keep(records, memory("Carts round up."))
     assert records.problems() == []
-    with records.writing() as transaction:
-        run = transaction._connection.exec_driver_sql
+    with records._connected(writes=True) as connection:
+        run = connection.exec_driver_sql
         run("DROP TRIGGER passage_words_update")
         run(f"UPDATE passages SET terms = 'other' WHERE id = '{kept.id}'")
 

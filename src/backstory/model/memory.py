@@ -44,8 +44,12 @@ MEMORY_TYPES: Final[Mapping[str, MemoryType]] = {
     kind.name: kind
     for kind in (
         MemoryType("requirement", Tier.SEMANTIC, NodeType.REQUIREMENT, "something the product must do"),
-        MemoryType("design", Tier.SEMANTIC, NodeType.DESIGN, "a decision about the architecture, with its why"),
-        MemoryType("code_pattern", Tier.PROCEDURAL, NodeType.PATTERN, "a way of writing code worth repeating"),
+        MemoryType(
+            "design", Tier.SEMANTIC, NodeType.DESIGN, "a decision about the architecture, with its why"
+        ),
+        MemoryType(
+            "code_pattern", Tier.PROCEDURAL, NodeType.PATTERN, "a way of writing code worth repeating"
+        ),
         MemoryType("component", Tier.SEMANTIC, NodeType.COMPONENT, "a part of the system and its interface"),
         MemoryType("function", Tier.SEMANTIC, NodeType.FUNCTION, "a function that exists, and where"),
         MemoryType("test_history", Tier.EPISODIC, NodeType.TEST, "a test that failed, and what fixed it"),
@@ -142,20 +146,28 @@ def metadata_problems(metadata: Mapping[str, object]) -> Iterator[Problem]:
     try:
         text = json.dumps(metadata, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
-        yield Problem(f"the metadata is not JSON: {error}", "use objects, lists, texts, finite numbers, true, false, null")
+        yield Problem(
+            f"the metadata is not JSON: {error}",
+            "use objects, lists, texts, finite numbers, true, false, null",
+        )
         return
     if any(not isinstance(key, str) for key in metadata):
         yield Problem("the metadata has a key that is not a text", "name every metadata entry with a text")
     if not _storable(text) or "\\u0000" in text:
         yield Problem("the metadata is not valid Unicode text", "remove NUL characters and lone surrogates")
     elif len(text.encode()) > MAX_METADATA_BYTES:
-        yield Problem(f"the metadata is larger than {MAX_METADATA_BYTES:,} bytes", "put long texts into the content")
+        yield Problem(
+            f"the metadata is larger than {MAX_METADATA_BYTES:,} bytes", "put long texts into the content"
+        )
 
 
 def importance_problems(importance: float) -> Iterator[Problem]:
     """Everything wrong with an importance."""
     if not 0.0 <= importance <= 1.0:
-        yield Problem(f"importance {importance} is not between 0 and 1", "use 0.5 for an ordinary memory, 1 for a vital one")
+        yield Problem(
+            f"importance {importance} is not between 0 and 1",
+            "use 0.5 for an ordinary memory, 1 for a vital one",
+        )
 
 
 def _storable(text: str) -> bool:

@@ -38,7 +38,7 @@ class GenerationState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """One edition of an index or of the graph. `built_to` is how far a building one has come."""
+    """One generation of an index or of the graph. `built_to` is how far a building one has come."""
 
     target: str
     number: int

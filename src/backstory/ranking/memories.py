@@ -12,8 +12,8 @@ from backstory.model.project import Scope
 from backstory.model.search import AnyOf, Between, MemoryQuery, Where
 from backstory.ranking.words import terms
 
-#: Candidates asked of each retriever. 200 against 50: +.002/+.007 nDCG@10 (LoCoMo dev/held-out); 400 gains .004 more
-#: and costs twice the reading.
+#: Candidates asked of each retriever. 200 against 50: +.002/+.007 nDCG@10 (LoCoMo dev/held-out);
+#: 400 gains .004 more and costs twice the reading.
 CANDIDATES: Final = 200
 
 #: Longer metadata values cannot be filtered by; nobody filters by a paragraph.

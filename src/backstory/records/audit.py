@@ -23,7 +23,11 @@ class Audit:
         """Write down that something was done to a memory."""
         self._connection.execute(
             insert(_AUDIT).values(
-                project=memory.project.name, subject=memory.id, operation=operation, version=memory.version, at=at
+                project=memory.project.name,
+                subject=memory.id,
+                operation=operation,
+                version=memory.version,
+                at=at,
             )
         )
 

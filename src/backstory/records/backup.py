@@ -44,7 +44,9 @@ class Manifest:
 def write_backup(records: Records, target: Path) -> Manifest:
     """Write the whole store into one new file, while others read and write."""
     if target.exists():
-        raise InputError(f"{target} exists already", hint="choose another name; a backup never overwrites a file")
+        raise InputError(
+            f"{target} exists already", hint="choose another name; a backup never overwrites a file"
+        )
     with translated(target), _workshop(target.parent) as folder:
         copy, packed = folder / _RECORDS, folder / "backup.zip"
         records.copy_to(copy)
@@ -63,12 +65,18 @@ def read_backup(source: Path, folder: Path) -> tuple[Manifest, Path]:
     with translated(source):
         manifest = _verify(source)
         unpacked = folder / _RECORDS
-        with zipfile.ZipFile(source) as archive, archive.open(_RECORDS) as packed, unpacked.open("wb") as plain:
+        with (
+            zipfile.ZipFile(source) as archive,
+            archive.open(_RECORDS) as packed,
+            unpacked.open("wb") as plain,
+        ):
             while block := packed.read(_BLOCK_BYTES):
                 plain.write(block)
     with Records.open(unpacked) as records:
         if problems := records.problems():
-            raise StoreCorrupt(f"the records in {source} are damaged: {problems[0]}", hint="use another backup")
+            raise StoreCorrupt(
+                f"the records in {source} are damaged: {problems[0]}", hint="use another backup"
+            )
     return manifest, unpacked
 
 
@@ -81,7 +89,9 @@ def _describe(copy: Path) -> Manifest:
             )
         with records.reading() as transaction:
             memories = sum(transaction.memories.count_by_type(ALL_PROJECTS).values())
-    return Manifest(_FORMAT, __version__, datetime.now(UTC).isoformat(), SCHEMA_VERSION, memories, _sha256(copy))
+    return Manifest(
+        _FORMAT, __version__, datetime.now(UTC).isoformat(), SCHEMA_VERSION, memories, _sha256(copy)
+    )
 
 
 def _verify(backup: Path) -> Manifest:
@@ -90,13 +100,17 @@ def _verify(backup: Path) -> Manifest:
         with zipfile.ZipFile(backup) as archive:
             manifest = Manifest(**json.loads(archive.read(_MANIFEST)))
             if manifest.format > _FORMAT or manifest.schema_version > SCHEMA_VERSION:
-                raise StoreTooNew(f"{backup} was written by version {manifest.written_by}", hint="upgrade Backstory")
+                raise StoreTooNew(
+                    f"{backup} was written by version {manifest.written_by}", hint="upgrade Backstory"
+                )
             with archive.open(_RECORDS) as records:
                 found = _hash(records)
     except (zipfile.BadZipFile, KeyError, ValueError, TypeError, EOFError) as error:
         raise StoreCorrupt(f"{backup} is not a whole backup: {error}", hint="use another backup") from error
     if found != manifest.records_sha256:
-        raise StoreCorrupt(f"{backup} is damaged: its records are not those it was made with", hint="use another backup")
+        raise StoreCorrupt(
+            f"{backup} is damaged: its records are not those it was made with", hint="use another backup"
+        )
     return manifest
 
 

@@ -5,6 +5,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
 from sqlalchemy.exc import DBAPIError
 
@@ -16,12 +17,16 @@ from backstory.errors import (
     StoreUnavailable,
 )
 
-_KINDS: tuple[tuple[tuple[str, ...], type[StoreError], str, str], ...] = (
+CORRUPT_HINT: Final = (
+    "it was left as it is: keep a copy, then restore your newest backup with 'backstory restore FILE'"
+)
+
+_KINDS: Final[tuple[tuple[tuple[str, ...], type[StoreError], str, str], ...]] = (
     (
         ("SQLITE_CORRUPT", "SQLITE_NOTADB"),
         StoreCorrupt,
         "is damaged",
-        "it was left as it is: keep a copy, then restore your newest backup with 'backstory restore FILE'",
+        CORRUPT_HINT,
     ),
     (
         ("SQLITE_FULL",),
@@ -65,9 +70,13 @@ def translated(path: Path) -> Iterator[None]:
 
 def _of_the_disk(error: OSError, path: Path) -> StoreError:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return StoreFull(f"{path}: the disk is full", hint="free some space and try again; nothing that was stored is lost")
+        return StoreFull(
+            f"{path}: the disk is full", hint="free some space and try again; nothing that was stored is lost"
+        )
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-        return StoreReadOnly(f"{path} cannot be written", hint="check the permissions, or choose another folder")
+        return StoreReadOnly(
+            f"{path} cannot be written", hint="check the permissions, or choose another folder"
+        )
     return StoreError(f"{path}: {error.strerror or error}", hint="check that the path exists and can be used")
 
 

@@ -23,7 +23,8 @@ _DDL: Final = (
     """CREATE TRIGGER passage_words_insert AFTER INSERT ON passages BEGIN
         INSERT INTO passage_words(rowid, terms) VALUES (new.number, new.terms); END""",
     """CREATE TRIGGER passage_words_delete AFTER DELETE ON passages BEGIN
-        INSERT INTO passage_words(passage_words, rowid, terms) VALUES ('delete', old.number, old.terms); END""",
+        INSERT INTO passage_words(passage_words, rowid, terms)
+        VALUES ('delete', old.number, old.terms); END""",
     """CREATE TRIGGER passage_words_update AFTER UPDATE OF terms ON passages BEGIN
         INSERT INTO passage_words(passage_words, rowid, terms) VALUES ('delete', old.number, old.terms);
         INSERT INTO passage_words(rowid, terms) VALUES (new.number, new.terms); END""",

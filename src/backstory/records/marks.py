@@ -23,11 +23,19 @@ class Marks:
         """Mark a subject for each target, in place of any mark it has there."""
         revision = Store(self._connection).next_revision()
         targets = [target.value for target in places]
-        self._connection.execute(delete(_MARKS).where(_MARKS.c.subject == subject, _MARKS.c.target.in_(targets)))
+        self._connection.execute(
+            delete(_MARKS).where(_MARKS.c.subject == subject, _MARKS.c.target.in_(targets))
+        )
         self._connection.execute(
             insert(_MARKS),
             [
-                {"target": target.value, "subject": subject, "place": place, "project": project, "revision": revision}
+                {
+                    "target": target.value,
+                    "subject": subject,
+                    "place": place,
+                    "project": project,
+                    "revision": revision,
+                }
                 for target, place in places.items()
             ],
         )
@@ -39,7 +47,9 @@ class Marks:
 
     def of(self, target: Target, subjects: Iterable[str]) -> list[Mark]:
         """The marks that these subjects have, refused or not."""
-        return self._read(select(_MARKS).where(_MARKS.c.target == target.value, _MARKS.c.subject.in_(list(subjects))))
+        return self._read(
+            select(_MARKS).where(_MARKS.c.target == target.value, _MARKS.c.subject.in_(list(subjects)))
+        )
 
     def clear(self, done: Sequence[Mark]) -> None:
         """Forget marks, except those that were set anew since they were read."""
@@ -60,7 +70,9 @@ class Marks:
 
     def count(self) -> Mapping[Target, int]:
         """How many wait for each target."""
-        counted = select(_MARKS.c.target, func.count()).where(_MARKS.c.refusal.is_(None)).group_by(_MARKS.c.target)
+        counted = (
+            select(_MARKS.c.target, func.count()).where(_MARKS.c.refusal.is_(None)).group_by(_MARKS.c.target)
+        )
         return {Target(target): count for target, count in self._connection.execute(counted)}
 
     def count_in(self, target: Target, project: Project) -> int:

@@ -38,7 +38,11 @@ class Memories:
         self._passages.add(passage)
         self._connection.execute(
             insert(_MEMORIES).values(
-                id=memory.id, project=memory.project.name, type=memory.type, created_at=memory.created_at, **_state(memory)
+                id=memory.id,
+                project=memory.project.name,
+                type=memory.type,
+                created_at=memory.created_at,
+                **_state(memory),
             )
         )
         Links(self._connection).add(memory, relationships, memory.created_at)
@@ -78,7 +82,9 @@ class Memories:
         """Take back a change that an engine refused."""
         newer = (_VERSIONS.c.memory_id == before.id) & (_VERSIONS.c.version == before.version)
         self._connection.execute(delete(_VERSIONS).where(newer))
-        self._connection.execute(update(_MEMORIES).where(_MEMORIES.c.id == before.id).values(**_state(before)))
+        self._connection.execute(
+            update(_MEMORIES).where(_MEMORIES.c.id == before.id).values(**_state(before))
+        )
         self._passages.replace(passage)
         self._sign("reverted", before, datetime.now(UTC))
 
@@ -105,9 +111,11 @@ class Memories:
 
     def count_by_type(self, scope: Scope) -> Mapping[str, int]:
         """How many live memories there are of each type that occurs."""
-        counted = select(_MEMORIES.c.type, func.count()).where(_MEMORIES.c.deleted_at.is_(None), *_inside(scope))
+        counted = select(_MEMORIES.c.type, func.count()).where(
+            _MEMORIES.c.deleted_at.is_(None), *_inside(scope)
+        )
         rows = self._connection.execute(counted.group_by(_MEMORIES.c.type).order_by(_MEMORIES.c.type))
-        return {type_: count for type_, count in rows}
+        return dict(iter(rows))
 
     def count_deleted(self, scope: Scope) -> int:
         """How many memories are deleted but not gone."""
@@ -119,7 +127,10 @@ class Memories:
         known = select(_MEMORIES.c.id).where(_MEMORIES.c.id.in_(list(uses)))
         for id in self._connection.scalars(known).all():
             more = {"access_count": _USE.c.access_count + uses[id], "last_used_at": at}
-            if self._connection.execute(update(_USE).where(_USE.c.memory_id == id).values(**more)).rowcount == 0:
+            if (
+                self._connection.execute(update(_USE).where(_USE.c.memory_id == id).values(**more)).rowcount
+                == 0
+            ):
                 self._connection.execute(
                     insert(_USE).values(memory_id=id, access_count=uses[id], last_used_at=at)
                 )
@@ -127,7 +138,9 @@ class Memories:
     def _enter(self, project: Project) -> None:
         known = self._connection.scalar(select(_PROJECTS.c.name).where(_PROJECTS.c.name == project.name))
         if known is None:
-            self._connection.execute(insert(_PROJECTS).values(name=project.name, created_at=datetime.now(UTC)))
+            self._connection.execute(
+                insert(_PROJECTS).values(name=project.name, created_at=datetime.now(UTC))
+            )
 
     def _sign(self, operation: str, memory: Memory, at: datetime) -> None:
         Audit(self._connection).append(operation, memory, at)

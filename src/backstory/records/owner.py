@@ -30,7 +30,7 @@ else:
 
 @contextmanager
 def owning(lock_path: Path) -> Iterator[None]:
-    """Own the folder of the lock file while the block runs; raises `StoreLocked` when another process does."""
+    """Own the lock file's folder while the block runs; raises `StoreLocked` when another process does."""
     try:
         lock_path.parent.mkdir(parents=True, exist_ok=True)
         file = lock_path.open("a+", encoding="utf-8")

@@ -19,7 +19,7 @@ from sqlalchemy.engine import URL
 from backstory.errors import StoreCorrupt, StoreReadOnly
 from backstory.records import keywords
 from backstory.records.audit import Audit
-from backstory.records.faults import translated
+from backstory.records.faults import CORRUPT_HINT, translated
 from backstory.records.generations import Generations
 from backstory.records.keywords import Keywords
 from backstory.records.links import Links
@@ -105,8 +105,8 @@ class Records:
         records = cls(path)
         try:
             records._check_before_use()
-            with records.writing() as transaction:
-                migrate(transaction._connection, path)
+            with records._connected(writes=True) as connection:
+                migrate(connection, path)
         except BaseException:
             records.close()
             raise
@@ -121,16 +121,14 @@ class Records:
     @contextmanager
     def reading(self) -> Iterator[Transaction]:
         """A snapshot: nothing written meanwhile is seen."""
-        with translated(self.path), self._engine.connect() as connection, connection.begin():
+        with self._connected(writes=False) as connection:
             yield Transaction(connection)
 
     @contextmanager
     def writing(self) -> Iterator[Transaction]:
         """One write: committed whole when the block ends, undone whole when it raises."""
-        with self._write_lock, translated(self.path), self._engine.connect() as plain:
-            connection = plain.execution_options(backstory_writes=True)
-            with connection.begin():
-                yield Transaction(connection)
+        with self._write_lock, self._connected(writes=True) as connection:
+            yield Transaction(connection)
 
     def note_use(self, ids: Iterable[str]) -> None:
         """Count that memories were read. Kept in memory until `flush_uses`, so that reading never writes."""
@@ -147,13 +145,13 @@ class Records:
 
     def problems(self) -> list[str]:
         """What a whole check of the file finds wrong; nothing when it is sound."""
-        with self.reading() as transaction:
-            run = transaction._connection.exec_driver_sql
+        with self._connected(writes=False) as connection:
+            run = connection.exec_driver_sql
             found = [row[0] for row in run("PRAGMA integrity_check(20)") if row[0] != "ok"]
             found += [f"{row[0]} row {row[1]} points nowhere" for row in run("PRAGMA foreign_key_check")]
         if not found:
-            with self.writing() as transaction:
-                keywords.check(transaction._connection)
+            with self._write_lock, self._connected(writes=True) as connection:
+                keywords.check(connection)
         return found
 
     def copy_to(self, target: Path) -> None:
@@ -165,15 +163,22 @@ class Records:
         """Let go of the file."""
         self._engine.dispose()
 
+    @contextmanager
+    def _connected(self, *, writes: bool) -> Iterator[Connection]:
+        with translated(self.path), self._engine.connect() as plain:
+            connection = plain.execution_options(backstory_writes=writes)
+            with connection.begin():
+                yield connection
+
     def _check_before_use(self) -> None:
         if not self.path.exists() or self.path.stat().st_size > MAX_CHECKED_BYTES:
             return
-        with translated(self.path), self._engine.connect() as connection:
+        with self._connected(writes=False) as connection:
             found = [row[0] for row in connection.exec_driver_sql("PRAGMA quick_check(3)")]
         if found != ["ok"]:
             raise StoreCorrupt(
                 f"{self.path} is damaged: {'; '.join(found)}",
-                hint="it was left as it is: keep a copy, then restore your newest backup with 'backstory restore FILE'",
+                hint=CORRUPT_HINT,
             )
 
 

@@ -8,7 +8,7 @@ from backstory.model.passage import Index
 
 
 def rebuild(engine: Engine, work: Work) -> None:
-    """Build a new edition of everything and let it answer. Interrupted, it goes on where it stopped."""
+    """Build a new generation of everything and let it answer. Interrupted, it goes on where it stopped."""
     if paused := shortage(engine):
         raise StoreFull(paused, hint="free some space, then run it again")
     begin_all(engine)

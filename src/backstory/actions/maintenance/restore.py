@@ -34,7 +34,11 @@ class Restored:
 def restore(source: Path, place: Place) -> Restored:
     """Put a backup in place. The store that was there is kept beside it; vectors and graph are made anew."""
     home = place.records.parent
-    with owning(place.lock), translated(home), tempfile.TemporaryDirectory(prefix=".restore-", dir=home) as folder:
+    with (
+        owning(place.lock),
+        translated(home),
+        tempfile.TemporaryDirectory(prefix=".restore-", dir=home) as folder,
+    ):
         manifest, unpacked = read_backup(source, Path(folder))
         _forget_projections(unpacked)
         replaced = _set_aside(place.records)

@@ -25,6 +25,8 @@ def delete_memory(engine: Engine, project: Project, id: str) -> Deleted:
     with engine.records.writing() as records:
         memory = records.memories.get(project, id)
         if memory is None or memory.deleted_at is not None:
-            raise NotFound(f"there is no memory {id} in this project", hint="search for it, and use the id of a hit")
+            raise NotFound(
+                f"there is no memory {id} in this project", hint="search for it, and use the id of a hit"
+            )
         records.memories.delete(memory, now)
     return Deleted(replace(memory, deleted_at=now), project_now(engine, id))

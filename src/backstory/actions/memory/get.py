@@ -11,6 +11,8 @@ def get_memory(engine: Engine, scope: Scope, id: str) -> Memory:
     with engine.records.reading() as records:
         memory = records.memories.get(scope, id)
     if memory is None or memory.deleted_at is not None:
-        raise NotFound(f"there is no memory {id} in this project", hint="search for it, and use the id of a hit")
+        raise NotFound(
+            f"there is no memory {id} in this project", hint="search for it, and use the id of a hit"
+        )
     engine.records.note_use([memory.id])
     return memory

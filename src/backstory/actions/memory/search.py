@@ -45,7 +45,9 @@ def _check(query: MemoryQuery) -> None:
         raise InputError(f"limit {query.limit} is not between 1 and {MAX_LIMIT}", hint="use 10")
     for name in query.types:
         if name not in MEMORY_TYPES:
-            raise InputError(f"there is no memory type {name!r}", hint=f"use one of: {', '.join(MEMORY_TYPES)}")
+            raise InputError(
+                f"there is no memory type {name!r}", hint=f"use one of: {', '.join(MEMORY_TYPES)}"
+            )
     for moment in (query.since, query.until):
         if moment is not None and moment.tzinfo is None:
             raise InputError(f"the time {moment} has no zone", hint="give it one, for example +00:00")
@@ -73,7 +75,9 @@ def _ask_engine(engine: Engine, live: Generation | None, text: str, words: str, 
     if live.fingerprint == engine.embedder.fingerprint:
         legs["meaning"] = Meaning(SPACE, engine.embedder.embed_query(text), CANDIDATES)
     else:
-        degraded.append("found by words alone: the embedder was changed, and meanings are being computed anew")
+        degraded.append(
+            "found by words alone: the embedder was changed, and meanings are being computed anew"
+        )
     answers = engine.vectors.query(live.name, list(legs.values()), where)
     return _Candidates(dict(zip(legs, answers, strict=True)), degraded)
 
@@ -90,7 +94,9 @@ def _hits(engine: Engine, scope: Scope, fused: Sequence[Fused], limit: int) -> l
         for start in range(0, len(fused), limit):
             page = fused[start : start + limit]
             memories = records.memories.find(scope, [each.id for each in page])
-            hits += [MemoryHit(memories[each.id], each.score, each.parts) for each in page if each.id in memories]
+            hits += [
+                MemoryHit(memories[each.id], each.score, each.parts) for each in page if each.id in memories
+            ]
             if len(hits) >= limit:
                 break
     return hits[:limit]

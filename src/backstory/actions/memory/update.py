@@ -61,7 +61,9 @@ def _problems_of(change: MemoryChange) -> Iterator[Problem]:
 def _present(records: Transaction, project: Project, id: str, expected_version: int | None) -> Memory:
     memory = records.memories.get(project, id)
     if memory is None or memory.deleted_at is not None:
-        raise NotFound(f"there is no memory {id} in this project", hint="search for it, and use the id of a hit")
+        raise NotFound(
+            f"there is no memory {id} in this project", hint="search for it, and use the id of a hit"
+        )
     if expected_version not in (None, memory.version):
         raise StaleVersion(
             f"memory {id} has version {memory.version} now, not {expected_version}",

@@ -6,7 +6,7 @@ graph nodes, generations are built and swapped, and what disagrees is found and 
 - `now`         project one subject at once, with whatever else waits; drain all marks
 - `vectors`     passages to index entries
 - `graph`       memories and links to nodes and edges
-- `generations` which editions there are, building the next one, swapping
+- `generations` which generations there are, building the next one, swapping
 - `reconcile`   compare what is projected with the records, and mend it
 - `upkeep`      one bounded step of whatever has to be done; what a worker repeats
 """

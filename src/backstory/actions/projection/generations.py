@@ -1,8 +1,8 @@
 """Editions of the projections: which there must be, building the next one, swapping.
 
-Writes go to the live edition and to those being built. A build walks the records once, a batch
+Writes go to the live generation and to those being built. A build walks the records once, a batch
 at a time, and remembers how far it came; when it is through and the counts agree, one pointer is
-changed. The old edition is dropped by the next upkeep.
+changed. The old generation is dropped by the next upkeep.
 """
 
 from collections.abc import Mapping, Sequence, Set
@@ -24,21 +24,20 @@ _IN_USE: Final = (GenerationState.LIVE, GenerationState.BUILDING)
 
 
 def prepare(engine: Engine) -> None:
-    """See to it that every projection has an edition that is fit, or one in the making."""
+    """See to it that every projection has a generation that is fit, or one in the making."""
     present = engine.vectors.describe().keys()
     with engine.records.writing() as records:
         for target, fingerprint in _fingerprints(engine).items():
             _retire_unfit(records, target, fingerprint, present)
-            live, *_ = records.generations.of(target, *_IN_USE) or [None]
-            if live is None:
-                nothing_yet = not records.memories.projects()
-                _begin(engine, records, target, GenerationState.LIVE if nothing_yet else GenerationState.BUILDING)
-            elif live.fingerprint != fingerprint and not records.generations.of(target, GenerationState.BUILDING):
+            in_use = records.generations.of(target, *_IN_USE)
+            if not in_use and not records.memories.projects():
+                _begin(engine, records, target, GenerationState.LIVE)  # nothing to build: it is complete
+            elif not any(each.fingerprint == fingerprint for each in in_use):
                 _begin(engine, records, target, GenerationState.BUILDING)
 
 
 def begin_all(engine: Engine) -> None:
-    """Begin a new edition of every projection, unless one is being built already."""
+    """Begin a new generation of every projection, unless one is being built already."""
     with engine.records.writing() as records:
         records.marks.forgive()
         for target in _fingerprints(engine):
@@ -47,13 +46,13 @@ def begin_all(engine: Engine) -> None:
 
 
 def building(engine: Engine) -> list[Generation]:
-    """The editions that are being built."""
+    """The generations that are being built."""
     with engine.records.reading() as records:
         return [each for each in records.generations.all() if each.state is GenerationState.BUILDING]
 
 
 def build_step(engine: Engine, generation: Generation) -> int:
-    """Build a little of an edition; how many entries it wrote. The last step makes the edition live."""
+    """Build a little of a generation; how many entries it wrote. The last step makes the generation live."""
     if generation.target == graph.TARGET:
         _build_graph(engine, generation)
         return 0
@@ -61,7 +60,7 @@ def build_step(engine: Engine, generation: Generation) -> int:
 
 
 def drop_retired(engine: Engine) -> bool:
-    """Delete what retired editions hold; whether there were any."""
+    """Delete what retired generations hold; whether there were any."""
     with engine.records.reading() as records:
         retired = [each for each in records.generations.all() if each.state is GenerationState.RETIRED]
         projects = records.memories.projects()
@@ -79,7 +78,10 @@ def drop_retired(engine: Engine) -> bool:
 
 def _fingerprints(engine: Engine) -> Mapping[str, str]:
     """What each projection is made with; another value means that it has to be made anew."""
-    return {**{index.value: engine.embedder.fingerprint for index in INDEXES}, graph.TARGET: graph.FINGERPRINT}
+    return {
+        **{index.value: engine.embedder.fingerprint for index in INDEXES},
+        graph.TARGET: graph.FINGERPRINT,
+    }
 
 
 def _begin(engine: Engine, records: Transaction, target: str, state: GenerationState) -> None:
@@ -90,7 +92,7 @@ def _begin(engine: Engine, records: Transaction, target: str, state: GenerationS
 
 
 def _retire_unfit(records: Transaction, target: str, fingerprint: str, present: Set[str]) -> None:
-    """Retire editions whose data is gone, and unfinished ones that another embedder began."""
+    """Retire generations whose data is gone, and unfinished ones that another embedder began."""
     for generation in records.generations.of(target, *_IN_USE):
         gone = target != graph.TARGET and generation.name not in present
         stale = generation.state is GenerationState.BUILDING and generation.fingerprint != fingerprint
@@ -129,8 +131,8 @@ def _finish_index(engine: Engine, generation: Generation) -> None:
             pass
         if found := reconcile_index(engine, generation, Work()):
             raise StoreError(
-                f"the new edition {generation.name} differs from the records in {found} entries",
-                hint="the old edition stays in use; run 'backstory doctor'",
+                f"the new generation {generation.name} differs from the records in {found} entries",
+                hint="the old generation stays in use; run 'backstory doctor'",
             )
     with engine.records.writing() as records:
         records.generations.swap(generation)

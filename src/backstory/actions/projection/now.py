@@ -14,7 +14,7 @@ from backstory.engine import Engine, Work
 from backstory.errors import ContentRefused, StoreError
 from backstory.model.upkeep import Mark, Target
 
-#: What a worker takes at once: long enough to embed well, short enough that a writer hardly waits (about 30 ms).
+#: What a worker takes at once: enough to embed well, so few that a writer hardly waits (about 30 ms).
 BATCH: Final = 256
 
 #: What a writer takes along for others.

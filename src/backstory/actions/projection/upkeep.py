@@ -23,7 +23,7 @@ def upkeep(engine: Engine, work: Work) -> bool:
 
 
 def _project(engine: Engine) -> bool:
-    return any([project_batch(engine, target) for target in Target])
+    return sum(project_batch(engine, target) for target in Target) > 0
 
 
 def _build(engine: Engine) -> bool:

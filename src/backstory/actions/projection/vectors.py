@@ -62,7 +62,9 @@ def embedded(engine: Engine, passages: Sequence[Passage]) -> Mapping[str, Matrix
     pieces = [chunks(passage.text) for passage in passages]
     matrix = engine.embedder.embed_documents([piece for each in pieces for piece in each])
     if not np.isfinite(matrix).all():
-        raise StoreError("the embedder gave numbers that are not finite", hint="check the embedder with 'backstory doctor'")
+        raise StoreError(
+            "the embedder gave numbers that are not finite", hint="check the embedder with 'backstory doctor'"
+        )
     ends = np.cumsum([len(each) for each in pieces])
     rows = np.split(matrix, ends[:-1])
     return {passage.id: part for passage, part in zip(passages, rows, strict=True)}

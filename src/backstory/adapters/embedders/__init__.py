@@ -1,0 +1,1 @@
+"""Embedders: the built-in static model, and the cache in front of any of them."""

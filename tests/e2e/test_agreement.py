@@ -1,0 +1,153 @@
+"""Whatever happens, in whatever order: records, vectors and graph say the same in the end."""
+
+import tempfile
+from collections.abc import Iterable
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, multiple, rule
+
+from backstory.actions.maintenance.rebuild import rebuild
+from backstory.actions.memory.add import add_memory
+from backstory.actions.memory.delete import delete_memory
+from backstory.actions.memory.get import get_memory
+from backstory.actions.memory.search import search_memories
+from backstory.actions.memory.update import update_memory
+from backstory.actions.projection.reconcile import Reconciled, reconcile
+from backstory.actions.projection.upkeep import upkeep
+from backstory.engine import Engine, Work
+from backstory.model.graph import GraphKey, RelationshipType
+from backstory.model.memory import MEMORY_TYPES, MemoryChange, MemoryId, NewMemory, Relationship
+from backstory.model.project import Project
+from backstory.model.search import MemoryQuery
+from backstory.settings import read_settings
+from backstory.wiring import open_engine
+
+from .doubles import Unreliable
+
+PROJECTS = [Project("shop"), Project("bank")]
+WORDS = ["cart", "login", "invoice", "retry", "queue", "schema", "deploy", "cache"]
+
+contents = st.lists(st.sampled_from(WORDS), min_size=1, max_size=4).map(" ".join)
+
+
+class Store(RuleBasedStateMachine):
+    """The actions, an outage, crashes and rebuilds; the model is a plain dict."""
+
+    memories = Bundle("memories")
+
+    @initialize()
+    def open(self) -> None:
+        self.stack = ExitStack()
+        folder = self.stack.enter_context(tempfile.TemporaryDirectory())
+        self.settings = read_settings({"BACKSTORY_HOME": str(Path(folder)), "BACKSTORY_MIN_FREE_MB": "1"})
+        self.expected: dict[MemoryId, tuple[Project, str]] = {}
+        self.edges: set[tuple[str, str]] = set()
+        self._start()
+
+    def _start(self) -> None:
+        self.opened = ExitStack()
+        real = self.opened.enter_context(open_engine(self.settings))
+        self.vectors, self.graph = Unreliable(real.vectors), Unreliable(real.graph)
+        self.engine: Engine = replace(real, vectors=self.vectors, graph=self.graph)
+
+    def teardown(self) -> None:
+        if hasattr(self, "opened"):
+            self.opened.close()
+            self.stack.close()
+
+    @rule(
+        target=memories,
+        project=st.sampled_from(PROJECTS),
+        type_=st.sampled_from(list(MEMORY_TYPES)),
+        content=contents,
+    )
+    def add(self, project: Project, type_: str, content: str) -> MemoryId:
+        id = add_memory(self.engine, project, NewMemory(type_, content)).memory.id
+        self.expected[id] = (project, content)
+        return id
+
+    @rule(target=memories, to=memories, content=contents)
+    def add_linked(self, to: MemoryId, content: str) -> object:
+        if to not in self.expected:
+            return multiple()
+        project, _ = self.expected[to]
+        link = Relationship(RelationshipType.RELATES_TO, to)
+        id = add_memory(self.engine, project, NewMemory("design", content, relationships=[link])).memory.id
+        self.expected[id] = (project, content)
+        self.edges.add((id, to))
+        return id
+
+    @rule(id=memories, content=contents)
+    def update(self, id: MemoryId, content: str) -> None:
+        if id in self.expected:
+            project, _ = self.expected[id]
+            update_memory(self.engine, project, id, MemoryChange(content=content))
+            self.expected[id] = (project, content)
+
+    @rule(id=consumes(memories))
+    def delete(self, id: MemoryId) -> None:
+        if id in self.expected:
+            project, _ = self.expected.pop(id)
+            delete_memory(self.engine, project, id)
+
+    @rule(down=st.sets(st.sampled_from(["vectors", "graph"])))
+    def outage(self, down: Iterable[str]) -> None:
+        self.vectors.down, self.graph.down = "vectors" in down, "graph" in down
+
+    @rule()
+    def restart(self) -> None:
+        self.opened.close()
+        self._start()
+
+    @rule()
+    def rebuild(self) -> None:
+        self.vectors.down = self.graph.down = False
+        rebuild(self.engine, Work())
+
+    @rule()
+    def catch_up(self) -> None:
+        self.vectors.down = self.graph.down = False
+        while upkeep(self.engine, Work()):
+            pass
+        assert reconcile(self.engine, Work()) == Reconciled(0, 0)
+        self._graph_holds_the_links()
+        self._search_finds_the_newest_text()
+
+    @invariant()
+    def records_hold_what_was_acknowledged(self) -> None:
+        if hasattr(self, "engine"):
+            for id, (project, content) in self.expected.items():
+                assert get_memory(self.engine, project, id).content == content
+
+    def _graph_holds_the_links(self) -> None:
+        with self.engine.records.reading() as records:
+            live = records.generations.live("graph")
+        assert live is not None
+        for project in PROJECTS:
+            state = self.engine.graph.describe(GraphKey(project, live.number))
+            own = {id for id, (owner, _) in self.expected.items() if owner == project}
+            edges = [edge for edge in self.edges if set(edge) <= own]
+            assert sum(state.nodes.values()) == len(own)
+            assert sum(state.edges.values()) == len(edges)
+
+    def _search_finds_the_newest_text(self) -> None:
+        for project in PROJECTS:
+            for word in WORDS:
+                found = search_memories(self.engine, project, MemoryQuery(word, limit=100))
+                assert found.degraded == []
+                by_words = {hit.memory.id for hit in found.hits if "words" in hit.parts}
+                assert by_words == {
+                    id
+                    for id, (owner, text) in self.expected.items()
+                    if owner == project and word in text.split()
+                }
+
+
+TestStore = Store.TestCase
+TestStore.settings = settings(
+    max_examples=12, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
+)
