@@ -1,7 +1,7 @@
 """Composition root: the one place that knows which engines are in use."""
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from typing import assert_never
 
 from backstory.actions.projection import session
@@ -40,16 +40,13 @@ from backstory.settings.choices import (
 def open_engine(settings: Settings) -> Iterator[Engine]:
     """Open everything the settings ask for, and close it in reverse order."""
     where = settings.whereabouts
-    embedder = _embedder(settings.embedder)
     with ExitStack() as stack:
         stack.enter_context(owning(where.owner_lock))
         engine = Engine(
             records=stack.enter_context(_records(settings.records)),
             vectors=stack.enter_context(_vectors(settings.vectors)),
             graph=stack.enter_context(_graph(settings.graph)),
-            embedder=stack.enter_context(
-                CachingEmbedder(embedder, where.cache / "embeddings.db", settings.embedding.cache_size)
-            ),
+            embedder=stack.enter_context(_cached_embedder(settings)),
             home=where.home,
             min_free_bytes=settings.limits.min_free_bytes,
         )
@@ -86,6 +83,13 @@ def _graph(choice: GraphChoice) -> AbstractContextManager[GraphStore]:
             raise _refusal(choice)
         case _:
             assert_never(choice)
+
+
+def _cached_embedder(settings: Settings) -> AbstractContextManager[Embedder]:
+    embedder, kept = _embedder(settings.embedder), settings.embedding.cache_size
+    if not kept:
+        return nullcontext(embedder)
+    return CachingEmbedder(embedder, settings.whereabouts.cache / "embeddings.db", kept)
 
 
 def _embedder(choice: EmbedderChoice) -> Embedder:

@@ -112,13 +112,12 @@ def test_an_interrupted_rebuild_goes_on_where_it_stopped(opening: Opening) -> No
     with opening() as engine:
         for n in range(10):
             remember(engine, f"memory number {n}")
-        work = Work()
 
         def stop(done: int, total: int | None, message: str) -> None:
             if done:
                 work.cancel()
 
-        work._report = stop
+        work = Work(stop)
         with pytest.raises(Cancelled):
             rebuild(engine, work)
         assert search(engine, "number 3").degraded == []

@@ -70,3 +70,9 @@ def test_code_is_cut_between_functions() -> None:
         "\n\n\n".join(functions[:2]),
         "\n\n\n".join(functions[2:]),
     ]
+
+
+def test_a_heading_stays_with_the_text_below_it() -> None:
+    text = "Backups\n\n" + "They run at three in the morning and are checked at noon. " * 4
+
+    assert chunks(text, 100)[0].startswith("Backups\n\nThey run")

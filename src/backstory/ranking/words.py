@@ -9,7 +9,7 @@ import unicodedata
 from functools import lru_cache
 
 # The package has no types.
-from snowballstemmer.english_stemmer import EnglishStemmer  # type: ignore[import-untyped]
+from snowballstemmer.english_stemmer import EnglishStemmer
 
 # Words that say how a sentence is built, not what it is about, with those that ask and with what an
 # apostrophe leaves of a negation. Longer lists were measured and lose: with the rarer prepositions,
@@ -67,8 +67,9 @@ def _plain(text: str) -> str:
     return _UNSPACED.sub(r" \g<0> ", unicodedata.normalize("NFC", bare))
 
 
-# Texts repeat themselves: a name seen before costs 0.1 µs, a new one 20 µs, a new stem 35 µs. With
-# both caches (12 MB when full) a million words a second are analysed, without the second half that.
+# Texts repeat themselves: a name seen before costs 0.1 µs, a new one 20 µs, a new stem 35 µs. Over 3
+# million words of chat and code, both caches (12 MB when full) give 740,000 a second, the first alone
+# 420,000.
 @lru_cache(maxsize=32_768)
 def _terms_of_name(name: str) -> str:
     pieces = [piece for piece in name.split("_") if len(piece) <= _MAX_WORD]

@@ -37,12 +37,13 @@ def prepare(engine: Engine) -> None:
 
 
 def begin_all(engine: Engine) -> None:
-    """Begin a new generation of every projection, unless one is being built already."""
+    """Begin a new generation of every projection, unless a former rebuild has still to be finished."""
+    if building(engine):
+        return
     with engine.records.writing() as records:
         records.marks.forgive()
         for target in _fingerprints(engine):
-            if not records.generations.of(target, GenerationState.BUILDING):
-                _begin(engine, records, target, GenerationState.BUILDING)
+            _begin(engine, records, target, GenerationState.BUILDING)
 
 
 def building(engine: Engine) -> list[Generation]:
