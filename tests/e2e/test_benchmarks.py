@@ -80,7 +80,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
     write_rows(data / "locomo.jsonl.gz", CHATS)
     write_rows(data / "longmemeval_pooled.jsonl.gz", SESSIONS)
     write_rows(data / "cosqa.jsonl.gz", FUNCTIONS)
-    small = ["--sizes", "20,60", "--samples", 3, "--kills", 1]
+    small = ["--sizes", "4,8", "--samples", 3, "--kills", 1]
     done = bench("--data", data, "--weights", *small, "--json", figures, scratch=scratch)
     assert done.returncode == 0, done.stderr
     tables = json.loads(figures.read_text("utf-8"))["tables"]
@@ -96,11 +96,11 @@ def test_every_figure_is_printed_under_its_table(ran: Ran) -> None:
 
 
 def test_memories_are_measured_at_each_size_and_against_the_baseline(ran: Ran) -> None:
-    for size in ("20", "60"):
+    for size in ("4", "8"):
         search = ran.tables[f"memories: {size}"]["search in all projects: p95, ms"]
         assert search["Backstory"]
         assert search["times faster"] == pytest.approx((search["baseline"] or 0) / search["Backstory"])
-    assert ran.tables["memories: growth"]["disk, bytes a memory"].keys() == {"20", "60", "last / first"}
+    assert ran.tables["memories: growth"]["disk, bytes a memory"].keys() == {"4", "8", "last / first"}
 
 
 def test_kills_are_counted_and_nothing_is_lost(ran: Ran) -> None:

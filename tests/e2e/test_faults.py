@@ -69,8 +69,8 @@ def test_a_second_process_is_told_who_has_the_store(home: Path, opening: Opening
 
 @needs_mount
 def test_a_full_disk_is_said_plainly_and_loses_nothing(tmp_path: Path) -> None:
-    with small_disk(tmp_path / "disk", 96) as disk:
-        environ = {"BACKSTORY_HOME": str(disk / "home"), "BACKSTORY_MIN_FREE_MB": "32"}
+    with small_disk(tmp_path / "disk", 192) as disk:
+        environ = {"BACKSTORY_HOME": str(disk / "home"), "BACKSTORY_MIN_FREE_MB": "80"}
         added: list[Added] = []
 
         def fill(engine: Engine) -> None:
@@ -90,7 +90,7 @@ def test_a_full_disk_is_said_plainly_and_loses_nothing(tmp_path: Path) -> None:
 
 @needs_mount
 def test_a_read_only_disk_is_said_plainly(tmp_path: Path) -> None:
-    with small_disk(tmp_path / "disk", 64) as disk:
+    with small_disk(tmp_path / "disk", 192) as disk:
         settings = read_settings({"BACKSTORY_HOME": str(disk / "home"), "BACKSTORY_MIN_FREE_MB": "1"})
         with open_engine(settings) as engine:
             add_memory(engine, SHOP, NewMemory("design", "Retries use jittered backoff."))

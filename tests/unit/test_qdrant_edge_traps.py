@@ -138,6 +138,7 @@ def test_a_settled_index_scores_as_the_definition_says(tmp_path: Path) -> None:
             each.upsert(NOTES, notes(*range(300, 360)))
             each.remove(NOTES, Where(SHOP, numbers={"at": Between(600, 799)}))
             each.settle(NOTES)
+        assert len(list(tmp_path.rglob("quantized.data"))) > 3
 
         for where in (Where(SHOP), Where(ALL_PROJECTS, [AnyOf("kind", ["odd"])], {"at": Between(10, 1000)})):
             for found, expected in zip(
@@ -262,8 +263,7 @@ def test_a_name_cannot_lead_out_of_the_folder(store: QdrantEdgeVectorStore) -> N
 
 
 def test_what_a_crash_left_of_an_unfinished_index_is_no_index(tmp_path: Path) -> None:
-    unfinished = tmp_path / f".{NOTES}" / "shard"
-    unfinished.mkdir(parents=True)
+    (tmp_path / f".{NOTES}.unfinished" / "shard").mkdir(parents=True)
 
     with QdrantEdgeVectorStore.open(tmp_path) as store:
         assert store.describe() == {}

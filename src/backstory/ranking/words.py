@@ -8,7 +8,6 @@ import re
 import unicodedata
 from functools import lru_cache
 
-# The package has no types.
 from snowballstemmer.english_stemmer import EnglishStemmer
 
 # Words that say how a sentence is built, not what it is about, with those that ask and with what an

@@ -1,0 +1,166 @@
+"""Memories by the thousand: loading, adding, finding, reading, opening, rebuilding, and what they take.
+
+Everything goes through the actions that the product's faces call. Search is compared in the same run
+with a plain FTS5 and matrix baseline, over the same texts.
+"""
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from backstory.actions.maintenance.rebuild import rebuild
+from backstory.actions.maintenance.statistics import statistics
+from backstory.actions.memory.add import add_memory
+from backstory.actions.memory.get import get_memory
+from backstory.actions.memory.search import search_memories
+from backstory.adapters.embedders.static import StaticEmbedder
+from backstory.engine import Engine
+from backstory.model.project import ALL_PROJECTS, Scope
+from backstory.model.search import MemoryQuery
+from benchmarks.baseline import Baseline
+from benchmarks.console import Cell, Table, reporting, say
+from benchmarks.corpus import SEARCHED, Corpus
+from benchmarks.machine import resident_mb
+from benchmarks.options import Options
+from benchmarks.stores import Loading, load, opened
+from benchmarks.timing import Spread, seconds, spread
+
+Search = Callable[[Scope, MemoryQuery], object]
+Figures = dict[str, float]
+
+_REPOSITORY: Final = Path(__file__).parents[1]
+_WARM_UP: Final = 10
+_NEWCOMER_QUESTIONS: Final = 100
+
+#: FTS5 takes a second and more for common words among a million texts; fifty show its spread already.
+_BASELINE_SAMPLES: Final = 50
+
+_PLAIN: Final = MemoryQuery("")
+#: Two of eight types in the second of two years: an eighth of the memories.
+_FILTERED: Final = replace(_PLAIN, types=("design", "code_pattern"), since=datetime(2025, 1, 1, tzinfo=UTC))
+_KINDS: Final[Mapping[str, tuple[Scope, MemoryQuery]]] = {
+    "search in a project (5 %)": (SEARCHED, _PLAIN),
+    "search in a project, filtered": (SEARCHED, _FILTERED),
+    "search in all projects": (ALL_PROJECTS, _PLAIN),
+    "search in all projects, filtered": (ALL_PROJECTS, _FILTERED),
+}
+_DISK_PARTS: Final = {"records": "backstory.db", "vectors": "vectors", "graph": "graph", "cache": "cache"}
+
+
+def run(options: Options) -> Iterator[Table]:
+    """A table for each size; with several sizes, one that shows how the figures grow."""
+    measured: dict[int, Figures] = {}
+    for size in options.sizes:
+        say(f"memories: {size:,}")
+        folder = options.scratch / f"memories-{size}"
+        corpus = Corpus(size)
+        measured[size] = _measured(folder, corpus, options.samples)
+        yield _compared(size, measured[size], _baseline(folder, corpus, options.samples))
+        shutil.rmtree(folder)
+    if len(measured) > 1:
+        yield _growth(measured)
+
+
+def _measured(folder: Path, corpus: Corpus, samples: int) -> Figures:
+    home = folder / "home"
+    with opened(home) as engine:
+        figures = _loading(load(engine, corpus.drafts()))
+        figures |= _everyday(engine, corpus, samples)
+        figures |= _upkeep(engine)
+    figures |= _reopening(home, corpus)
+    return figures | _disk(home, corpus.size + samples)
+
+
+def _loading(loading: Loading) -> Figures:
+    return {
+        "load: records, s": loading.records_s,
+        **{f"load: {name}, s": taken for name, taken in loading.projection_s.items()},
+        "load: coming to rest, s": loading.settling_s,
+        "load: memories a second": loading.memories / loading.total_s,
+        "resident after loading, MB": resident_mb(),
+    }
+
+
+def _everyday(engine: Engine, corpus: Corpus, samples: int) -> Figures:
+    say("  adding, finding, reading")
+    adds = spread(partial(add_memory, engine, SEARCHED, new) for new in corpus.newcomers(samples))
+    found = _searches(partial(search_memories, engine), corpus, samples)
+    gets = spread(partial(get_memory, engine, *which) for which in corpus.some_ids(samples))
+    return _named("add", adds) | found | _named("get", gets)
+
+
+def _searches(search: Search, corpus: Corpus, samples: int) -> Figures:
+    """Every question is asked once, so that nothing is answered from a cache of questions."""
+    questions = iter(corpus.questions(_WARM_UP + samples * len(_KINDS)))
+    for _ in range(_WARM_UP):
+        search(ALL_PROJECTS, MemoryQuery(next(questions)))
+    figures: Figures = {}
+    for kind, (scope, query) in _KINDS.items():
+        asked = [replace(query, text=next(questions)) for _ in range(samples)]
+        figures |= _named(kind, spread(partial(search, scope, each) for each in asked))
+    return figures
+
+
+def _upkeep(engine: Engine) -> Figures:
+    say("  rebuilding")
+    statistics_s, _ = seconds(lambda: statistics(engine, ALL_PROJECTS))
+    rebuild_s, _ = seconds(lambda: rebuild(engine, reporting()))
+    return {"statistics, ms": 1000 * statistics_s, "rebuild, s": rebuild_s}
+
+
+def _reopening(home: Path, corpus: Corpus) -> Figures:
+    command = [sys.executable, "-m", "benchmarks.newcomer", str(home), SEARCHED.name]
+    questions = json.dumps(corpus.questions(_NEWCOMER_QUESTIONS))
+    said = json.loads(subprocess.check_output(command, cwd=_REPOSITORY, input=questions, text=True))
+    return {
+        "reopening to the first answer, s": said["reopening_s"],
+        f"resident after {_NEWCOMER_QUESTIONS} answers, MB": said["resident_mb"],
+    }
+
+
+def _disk(home: Path, memories: int) -> Figures:
+    with opened(home) as engine:
+        sizes = statistics(engine, ALL_PROJECTS).storage_bytes
+    figures = {"disk, bytes a memory": sum(sizes.values()) / memories}
+    for part, prefix in _DISK_PARTS.items():
+        own = sum(size for name, size in sizes.items() if name.startswith(prefix))
+        figures[f"disk: {part}, bytes a memory"] = own / memories
+    return figures
+
+
+def _baseline(folder: Path, corpus: Corpus, samples: int) -> Figures:
+    baseline = Baseline(folder, StaticEmbedder())
+    baseline.load(corpus.drafts())
+    try:
+        return _searches(baseline.search, corpus, min(samples, _BASELINE_SAMPLES))
+    finally:
+        baseline.close()
+
+
+def _named(what: str, taken: Spread) -> Figures:
+    return {f"{what}: p50, ms": taken.p50_ms, f"{what}: p95, ms": taken.p95_ms}
+
+
+def _compared(size: int, own: Figures, baseline: Figures) -> Table:
+    rows: dict[str, Sequence[Cell]] = {
+        label: (value, baseline.get(label), baseline[label] / value if label in baseline else None)
+        for label, value in own.items()
+    }
+    return Table(f"memories: {size:,}", ("Backstory", "baseline", "times faster"), rows)
+
+
+def _growth(measured: Mapping[int, Figures]) -> Table:
+    first, *_, last = measured.values()
+    rows: dict[str, Sequence[Cell]] = {
+        label: (*(figures[label] for figures in measured.values()), last[label] / first[label])
+        for label in first
+        if first[label]
+    }
+    return Table("memories: growth", (*(f"{size:,}" for size in measured), "last / first"), rows)

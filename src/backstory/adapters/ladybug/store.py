@@ -1,0 +1,169 @@
+"""The graph store on Ladybug: the port's verbs, each over the parts that do the work.
+
+Free Cypher cannot be kept inside a part of a database, so every graph has a database of its own.
+The records are the truth: what is damaged here is made again from them.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final, Self, TypeVar
+
+from backstory.adapters.ladybug import files
+from backstory.adapters.ladybug.answers import answer
+from backstory.adapters.ladybug.bulk import build
+from backstory.adapters.ladybug.changes import carry_out, known_types, plan_of
+from backstory.adapters.ladybug.cypher import checked
+from backstory.adapters.ladybug.database import GraphDatabase, ask, open_alone
+from backstory.adapters.ladybug.faults import PoolExhausted, translated
+from backstory.adapters.ladybug.shelf import Shelf
+from backstory.adapters.ladybug.walks import walk_from
+from backstory.model.graph import (
+    NO_GRAPH,
+    Edge,
+    GraphChange,
+    GraphKey,
+    GraphState,
+    Limits,
+    Node,
+    NodeRef,
+    NodeType,
+    ReadOnlyCypher,
+    RelationshipType,
+    Subgraph,
+    Table,
+    Walk,
+)
+
+# An open graph takes 20 MB at least, and more as it is used.
+MAX_OPEN: Final = 16
+# What the log may take until its next checkpoint, and that checkpoint.
+MIN_FREE_BYTES: Final = 64 << 20
+
+_EMPTY: Final = Path(":memory:")
+_EMPTY_POOL_BYTES: Final = 32 << 20
+
+_Result = TypeVar("_Result")
+
+
+class LadybugGraphStore:
+    """Graphs in files under one folder. Only one process may use a folder, and one store in it."""
+
+    def __init__(self, folder: Path, *, max_open: int, min_free_bytes: int) -> None:
+        self._folder = folder
+        self._shelf = Shelf(folder, max_open)
+        self._min_free_bytes = min_free_bytes
+
+    @classmethod
+    @contextmanager
+    def open(
+        cls, folder: Path, *, max_open: int = MAX_OPEN, min_free_bytes: int = MIN_FREE_BYTES
+    ) -> Iterator[Self]:
+        """Use the graphs in this folder, and close them in the end."""
+        with translated():
+            folder.mkdir(parents=True, exist_ok=True)
+            files.sweep(folder)
+        store = cls(folder, max_open=max_open, min_free_bytes=min_free_bytes)
+        try:
+            yield store
+        finally:
+            store.close()
+
+    def close(self) -> None:
+        """Close every graph; what runs is waited for."""
+        self._shelf.close()
+
+    def write(self, change: GraphChange) -> None:
+        """Carry out a change, all or nothing."""
+        database = self._shelf.take(change.graph)
+        with database.writing:
+            if change.nodes or database.exists:
+                files.check_room(self._folder, self._min_free_bytes)
+                _patiently(database, lambda: self._write(database, change))
+
+    def load(self, graph: GraphKey, nodes: Iterable[Node], edges: Iterable[Edge]) -> None:
+        """Replace the whole graph, in bulk; until it is complete, readers see the old one."""
+        database = self._shelf.take(graph)
+        with database.writing:
+            files.check_room(self._folder, self._min_free_bytes)
+            built = build(database.place_to_build(), nodes, edges, min_free_bytes=self._min_free_bytes)
+            with database.gate.alone():
+                database.replace(built)
+
+    def related(self, graph: GraphKey, start: Sequence[NodeRef], walk: Walk) -> Subgraph:
+        """Walk from the start nodes, nearest first, always in the same order."""
+        database = self._shelf.take(graph)
+        if not database.exists:
+            return Subgraph((), ())
+
+        def related() -> Subgraph:
+            with self._shelf.opened(database), database.reading() as connection:
+                return walk_from(connection, start, walk)
+
+        return _patiently(database, related)
+
+    def cypher(self, graph: GraphKey, query: ReadOnlyCypher, limits: Limits) -> Table:
+        """Answer a statement somebody else wrote, if all it does is read."""
+        statement = checked(query)
+        database = self._shelf.take(graph)
+        if not database.exists:
+            with open_alone(_EMPTY, pool_bytes=_EMPTY_POOL_BYTES, threads=1) as connection:
+                return answer(connection, statement, limits.max_rows)
+        with self._shelf.opened(database), database.foreign(limits.timeout_s) as connection:
+            return answer(connection, statement, limits.max_rows)
+
+    def describe(self, graph: GraphKey) -> GraphState:
+        """Count what is there, by type."""
+        database = self._shelf.take(graph)
+        if not database.exists:
+            return NO_GRAPH
+        return _patiently(database, lambda: self._count(database))
+
+    def settle(self, graph: GraphKey) -> bool:
+        """Bring the log into the graph's own file; False when there is no log."""
+        database = self._shelf.take(graph)
+        with database.writing:
+            if database.is_settled:
+                return False
+            files.check_room(self._folder, self._min_free_bytes)
+            database.mend()
+            with self._shelf.opened(database):
+                database.checkpoint()
+            return True
+
+    def drop(self, graph: GraphKey) -> None:
+        """Remove a graph; one that is not there is no error."""
+        database = self._shelf.take(graph)
+        with database.writing, database.gate.alone():
+            database.discard()
+
+    def _write(self, database: GraphDatabase, change: GraphChange) -> None:
+        database.mend()
+        with self._shelf.opened(database), database.reading() as connection:
+            plan = plan_of(change, known_types(connection, change))
+        database.allow(plan.pairs)
+        with self._shelf.opened(database):
+            with database.transaction() as connection:
+                carry_out(connection, plan)
+            database.changed(plan.pairs)
+
+    def _count(self, database: GraphDatabase) -> GraphState:
+        with self._shelf.opened(database), database.reading() as connection:
+            nodes = {type_: ask(connection, f"MATCH (n:{type_}) RETURN count(*)")[0][0] for type_ in NodeType}
+            edges = {
+                type_: ask(connection, f"MATCH ()-[e:{type_}]->() RETURN count(*)")[0][0]
+                for type_ in RelationshipType
+            }
+        return GraphState(
+            {type_: count for type_, count in nodes.items() if count},
+            {type_: count for type_, count in edges.items() if count},
+        )
+
+
+def _patiently(database: GraphDatabase, action: Callable[[], _Result]) -> _Result:
+    """Do it; if a foreign statement has taken all of the buffer pool, do it again when that has ended."""
+    try:
+        return action()
+    except PoolExhausted:
+        with database.asking:
+            return action()
