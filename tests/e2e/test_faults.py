@@ -1,6 +1,7 @@
 """What is done to the store from outside: kills, full disks, read-only folders, damage."""
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,10 +11,12 @@ from pathlib import Path
 import pytest
 
 from backstory.actions.maintenance.rebuild import rebuild
+from backstory.actions.maintenance.statistics import statistics
 from backstory.actions.memory.add import Added, add_memory
 from backstory.actions.memory.get import get_memory
 from backstory.actions.memory.search import search_memories
 from backstory.actions.projection.reconcile import Reconciled, reconcile
+from backstory.actions.projection.upkeep import upkeep
 from backstory.engine import Engine, Work
 from backstory.errors import StoreCorrupt, StoreFull, StoreLocked, StoreReadOnly
 from backstory.model.memory import NewMemory
@@ -67,25 +70,42 @@ def test_a_second_process_is_told_who_has_the_store(home: Path, opening: Opening
             process.kill()
 
 
+def leave_free(disk: Path, megabytes: int) -> None:
+    """Fill the disk with something else."""
+    excess = shutil.disk_usage(disk).free - megabytes * 2**20
+    with (disk / f"ballast-{megabytes}").open("wb") as ballast:
+        ballast.write(bytes(excess))
+
+
+def fill(engine: Engine, kept: list[Added]) -> None:
+    """Keep memories until there is no room for another."""
+    while True:
+        content = f"memory {len(kept)} " + "words " * 5_000
+        kept.append(add_memory(engine, SHOP, NewMemory("design", content)))
+
+
 @needs_mount
 def test_a_full_disk_is_said_plainly_and_loses_nothing(tmp_path: Path) -> None:
+    kept: list[Added] = []
     with small_disk(tmp_path / "disk", 192) as disk:
         environ = {"BACKSTORY_HOME": str(disk / "home"), "BACKSTORY_MIN_FREE_MB": "80"}
-        added: list[Added] = []
-
-        def fill(engine: Engine) -> None:
-            while True:
-                content = f"memory {len(added)} " + os.urandom(20_000).hex()
-                added.append(add_memory(engine, SHOP, NewMemory("design", content)))
-
         with open_engine(read_settings(environ)) as engine:
+            kept.append(add_memory(engine, SHOP, NewMemory("design", "while there was room")))
+            leave_free(disk, 2)
             with pytest.raises(StoreFull) as full:
-                fill(engine)
-            assert all(get_memory(engine, SHOP, each.memory.id) == each.memory for each in added)
+                fill(engine, kept)
+            assert all(get_memory(engine, SHOP, each.memory.id) == each.memory for each in kept)
 
-        assert "free some space" in (full.value.hint or "")
-        assert added[0].pending == []
-        assert "BACKSTORY_MIN_FREE_MB" in added[-1].pending[0]
+        (disk / "ballast-2").unlink()
+        with open_engine(read_settings(environ)) as engine:
+            while upkeep(engine, Work()):
+                pass
+            assert reconcile(engine, Work()) == Reconciled(0, 0)
+            assert sum(statistics(engine, SHOP).memories.values()) == len(kept)
+
+    assert "free some space" in (full.value.hint or "")
+    assert kept[0].pending == []
+    assert "BACKSTORY_MIN_FREE_MB" in kept[-1].pending[0]
 
 
 @needs_mount

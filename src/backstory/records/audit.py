@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Final
 
 from sqlalchemy import Connection, insert, select
 
@@ -10,7 +11,8 @@ from backstory.model.project import Project, Scope
 from backstory.model.upkeep import Activity
 from backstory.records import schema
 
-_AUDIT = schema.audit
+_AUDIT: Final = schema.audit
+_INSERT: Final = insert(_AUDIT)
 
 
 class Audit:
@@ -22,13 +24,14 @@ class Audit:
     def append(self, operation: str, memory: Memory, at: datetime) -> None:
         """Write down that something was done to a memory."""
         self._connection.execute(
-            insert(_AUDIT).values(
-                project=memory.project.name,
-                subject=memory.id,
-                operation=operation,
-                version=memory.version,
-                at=at,
-            )
+            _INSERT,
+            {
+                "project": memory.project.name,
+                "subject": memory.id,
+                "operation": operation,
+                "version": memory.version,
+                "at": at,
+            },
         )
 
     def recent(self, scope: Scope, limit: int) -> Sequence[Activity]:

@@ -2,13 +2,15 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from typing import Final
 
 from sqlalchemy import ColumnElement, Connection, delete, func, insert, select, update
 
 from backstory.model.upkeep import Generation, GenerationState
 from backstory.records import schema
 
-_GENERATIONS = schema.generations
+_GENERATIONS: Final = schema.generations
+_ALL: Final = select(_GENERATIONS).order_by(_GENERATIONS.c.target, _GENERATIONS.c.number)
 
 
 class Generations:
@@ -19,9 +21,7 @@ class Generations:
 
     def all(self) -> list[Generation]:
         """Every generation there is, by target and number."""
-        rows = self._connection.execute(
-            select(_GENERATIONS).order_by(_GENERATIONS.c.target, _GENERATIONS.c.number)
-        )
+        rows = self._connection.execute(_ALL)
         return [
             Generation(row.target, row.number, row.fingerprint, GenerationState(row.state), row.built_to)
             for row in rows

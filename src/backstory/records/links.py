@@ -2,18 +2,29 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
-from sqlalchemy import Connection, Select, delete, func, insert, or_, select
+from sqlalchemy import BindParameter, Connection, Select, bindparam, delete, func, insert, or_, select
 
 from backstory.model.graph import Edge, NodeRef, RelationshipType
 from backstory.model.memory import MEMORY_TYPES, Memory, MemoryId, Relationship
 from backstory.model.project import Project, Scope
 from backstory.records import schema
 
-_LINKS = schema.links
-_START = schema.memories.alias("start")
-_END = schema.memories.alias("end_")
+_LINKS: Final = schema.links
+_START: Final = schema.memories.alias("start")
+_END: Final = schema.memories.alias("end_")
+
+_INSERT: Final = insert(_LINKS)
+_EDGES: Final = (
+    select(_LINKS, _START.c.type.label("start_type"), _END.c.type.label("end_type"))
+    .join(_START, (_START.c.id == _LINKS.c.from_id) & _START.c.deleted_at.is_(None))
+    .join(_END, (_END.c.id == _LINKS.c.to_id) & _END.c.deleted_at.is_(None))
+    .order_by(_LINKS.c.number)
+)
+_IDS: Final[BindParameter[str]] = bindparam("ids", expanding=True)
+_EDGES_AT: Final = _EDGES.where(or_(_LINKS.c.from_id.in_(_IDS), _LINKS.c.to_id.in_(_IDS)))
+_EDGES_IN: Final = _EDGES.where(_LINKS.c.project == bindparam("project"))
 
 
 class Links:
@@ -24,19 +35,13 @@ class Links:
 
     def add(self, memory: Memory, relationships: Sequence[Relationship], at: datetime) -> None:
         """Link a memory to others; the same link twice is one link."""
-        for wish in dict.fromkeys(relationships):
-            self._connection.execute(
-                insert(_LINKS).values(
-                    project=memory.project.name,
-                    from_id=memory.id,
-                    type=wish.type.value,
-                    to_id=wish.to,
-                    certainty=1.0,
-                    owner=memory.id,
-                    created_at=at,
-                    metadata={},
-                )
-            )
+        common = {"project": memory.project.name, "from_id": memory.id, "owner": memory.id, "created_at": at}
+        rows = [
+            {"type": wish.type.value, "to_id": wish.to, "certainty": 1.0, "metadata": {}, **common}
+            for wish in dict.fromkeys(relationships)
+        ]
+        if rows:
+            self._connection.execute(_INSERT, rows)
 
     def erase(self, id: MemoryId) -> None:
         """Remove every link that a memory made."""
@@ -44,12 +49,11 @@ class Links:
 
     def edges_at(self, ids: Iterable[str]) -> list[Edge]:
         """The edges that begin or end at these memories, where both ends are live."""
-        wanted = list(ids)
-        return list(self._edges(or_(_LINKS.c.from_id.in_(wanted), _LINKS.c.to_id.in_(wanted))))
+        return list(self._edges(_EDGES_AT, ids=list(ids)))
 
     def edges_in(self, project: Project) -> Iterator[Edge]:
         """Every edge of a project, where both ends are live."""
-        return self._edges(_LINKS.c.project == project.name)
+        return self._edges(_EDGES_IN, project=project.name)
 
     def count(self, scope: Scope) -> int:
         """How many links there are."""
@@ -58,8 +62,8 @@ class Links:
             counted = counted.where(_LINKS.c.project == scope.name)
         return self._connection.scalar(counted) or 0
 
-    def _edges(self, condition: Any) -> Iterator[Edge]:
-        for row in self._connection.execute(_with_live_ends().where(condition)):
+    def _edges(self, query: Select[Any], **parameters: object) -> Iterator[Edge]:
+        for row in self._connection.execute(query, parameters):
             yield Edge(
                 NodeRef(MEMORY_TYPES[row.start_type].node, row.from_id),
                 RelationshipType(row.type),
@@ -67,12 +71,3 @@ class Links:
                 row.created_at,
                 row.metadata,
             )
-
-
-def _with_live_ends() -> Select[Any]:
-    return (
-        select(_LINKS, _START.c.type.label("start_type"), _END.c.type.label("end_type"))
-        .join(_START, (_START.c.id == _LINKS.c.from_id) & _START.c.deleted_at.is_(None))
-        .join(_END, (_END.c.id == _LINKS.c.to_id) & _END.c.deleted_at.is_(None))
-        .order_by(_LINKS.c.number)
-    )

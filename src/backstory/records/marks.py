@@ -1,16 +1,35 @@
 """Marks: what the projections have still to see, written with the change that made it necessary."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, Select, delete, func, insert, select, tuple_, update
+from sqlalchemy import Connection, Select, bindparam, delete, func, insert, select, tuple_, update
 
 from backstory.model.project import Project
 from backstory.model.upkeep import Mark, Target
 from backstory.records import schema
 from backstory.records.store import Store
 
-_MARKS = schema.marks
+_MARKS: Final = schema.marks
+_COLUMNS: Final = _MARKS.c
+
+_AT: Final = _COLUMNS.target == bindparam("at")
+_ABOUT: Final = _COLUMNS.subject.in_(bindparam("subjects", expanding=True))
+_WAITING: Final = _COLUMNS.refusal.is_(None)
+_REFUSED: Final = _COLUMNS.refusal.is_not(None)
+_AS_READ: Final = tuple_(_COLUMNS.target, _COLUMNS.subject, _COLUMNS.revision).in_(
+    bindparam("marks", expanding=True)
+)
+
+_INSERT: Final = insert(_MARKS)
+_REPLACE: Final = delete(_MARKS).where(
+    _COLUMNS.subject == bindparam("about"), _COLUMNS.target.in_(bindparam("targets", expanding=True))
+)
+_PENDING: Final = select(_MARKS).where(_AT, _WAITING).order_by(_COLUMNS.revision).limit(bindparam("most"))
+_OF: Final = select(_MARKS).where(_AT, _ABOUT)
+_CLEAR: Final = delete(_MARKS).where(_AS_READ)
+_REFUSE: Final = update(_MARKS).where(_AS_READ)
+_COUNT: Final = select(_COLUMNS.target, func.count()).where(_WAITING).group_by(_COLUMNS.target)
 
 
 class Marks:
@@ -22,47 +41,27 @@ class Marks:
     def set(self, subject: str, places: Mapping[Target, str], project: str) -> None:
         """Mark a subject for each target, in place of any mark it has there."""
         revision = Store(self._connection).next_revision()
-        targets = [target.value for target in places]
+        self._connection.execute(_REPLACE, {"about": subject, "targets": [target.value for target in places]})
+        common = {"subject": subject, "project": project, "revision": revision}
         self._connection.execute(
-            delete(_MARKS).where(_MARKS.c.subject == subject, _MARKS.c.target.in_(targets))
-        )
-        self._connection.execute(
-            insert(_MARKS),
-            [
-                {
-                    "target": target.value,
-                    "subject": subject,
-                    "place": place,
-                    "project": project,
-                    "revision": revision,
-                }
-                for target, place in places.items()
-            ],
+            _INSERT, [{"target": target.value, "place": place, **common} for target, place in places.items()]
         )
 
     def pending(self, target: Target, limit: int) -> list[Mark]:
         """The oldest marks that were not refused."""
-        waiting = select(_MARKS).where(_MARKS.c.target == target.value, _MARKS.c.refusal.is_(None))
-        return self._read(waiting.order_by(_MARKS.c.revision).limit(limit))
+        return self._read(_PENDING, at=target.value, most=limit)
 
     def of(self, target: Target, subjects: Iterable[str]) -> list[Mark]:
         """The marks that these subjects have, refused or not."""
-        return self._read(
-            select(_MARKS).where(_MARKS.c.target == target.value, _MARKS.c.subject.in_(list(subjects)))
-        )
+        return self._read(_OF, at=target.value, subjects=list(subjects))
 
     def clear(self, done: Sequence[Mark]) -> None:
         """Forget marks, except those that were set anew since they were read."""
-        self._connection.execute(delete(_MARKS).where(_one_of(done)))
+        self._connection.execute(_CLEAR, {"marks": _keys(done)})
 
     def refuse(self, mark: Mark, why: str) -> None:
         """Set a mark aside: the engine will not take this content."""
-        self._connection.execute(update(_MARKS).where(_one_of([mark])).values(refusal=why[:1000]))
-
-    def refusal(self, target: Target, subject: str) -> str | None:
-        """Why a subject was set aside, if it was."""
-        own = (_MARKS.c.target == target.value) & (_MARKS.c.subject == subject)
-        return self._connection.scalar(select(_MARKS.c.refusal).where(own))
+        self._connection.execute(_REFUSE, {"marks": _keys([mark]), "refusal": why[:1000]})
 
     def forgive(self) -> None:
         """Let refused marks be tried again."""
@@ -70,26 +69,21 @@ class Marks:
 
     def count(self) -> Mapping[Target, int]:
         """How many wait for each target."""
-        counted = (
-            select(_MARKS.c.target, func.count()).where(_MARKS.c.refusal.is_(None)).group_by(_MARKS.c.target)
-        )
-        return {Target(target): count for target, count in self._connection.execute(counted)}
+        return {Target(target): count for target, count in self._connection.execute(_COUNT)}
 
     def count_in(self, target: Target, project: Project) -> int:
         """How many of a project wait for a target, refused or not."""
-        own = (_MARKS.c.target == target.value) & (_MARKS.c.project == project.name)
-        return self._connection.scalar(select(func.count()).where(own)) or 0
+        own = select(func.count()).where(_AT, _COLUMNS.project == project.name)
+        return self._connection.scalar(own, {"at": target.value}) or 0
 
     def count_refused(self, target: Target) -> int:
         """How many were set aside."""
-        refused = (_MARKS.c.target == target.value) & _MARKS.c.refusal.is_not(None)
-        return self._connection.scalar(select(func.count()).where(refused)) or 0
+        return self._connection.scalar(select(func.count()).where(_AT, _REFUSED), {"at": target.value}) or 0
 
-    def _read(self, query: Select[Any]) -> list[Mark]:
-        rows = self._connection.execute(query)
+    def _read(self, query: Select[Any], **parameters: object) -> list[Mark]:
+        rows = self._connection.execute(query, parameters)
         return [Mark(Target(row.target), row.subject, row.place, row.project, row.revision) for row in rows]
 
 
-def _one_of(marks: Sequence[Mark]) -> ColumnElement[bool]:
-    keys = [(mark.target.value, mark.subject, mark.revision) for mark in marks]
-    return tuple_(_MARKS.c.target, _MARKS.c.subject, _MARKS.c.revision).in_(keys)
+def _keys(marks: Sequence[Mark]) -> list[tuple[str, str, int]]:
+    return [(mark.target.value, mark.subject, mark.revision) for mark in marks]

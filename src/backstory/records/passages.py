@@ -1,14 +1,35 @@
 """Passages: the texts that search finds, and what projections are made from."""
 
 from collections.abc import Iterable, Mapping
+from typing import Any, Final
 
-from sqlalchemy import Connection, Row, func, insert, select, update
+from sqlalchemy import Connection, Row, bindparam, func, insert, select, update
 
 from backstory.model.passage import Index, Passage
 from backstory.model.project import Project
 from backstory.records import schema
 
-_PASSAGES = schema.passages
+_PASSAGES: Final = schema.passages
+_COLUMNS: Final = _PASSAGES.c
+
+_IN_INDEX: Final = (_COLUMNS.index_name == bindparam("index")) & _COLUMNS.live
+
+_INSERT: Final = insert(_PASSAGES)
+_UPDATE: Final = update(_PASSAGES).where(_COLUMNS.id == bindparam("wanted"))
+_FIND: Final = select(_PASSAGES).where(_COLUMNS.id.in_(bindparam("ids", expanding=True)), _COLUMNS.live)
+_AFTER: Final = (
+    select(_PASSAGES)
+    .where(_IN_INDEX, _COLUMNS.number > bindparam("after"))
+    .order_by(_COLUMNS.number)
+    .limit(bindparam("most"))
+)
+_IDS_AFTER: Final = (
+    select(_COLUMNS.id)
+    .where(_IN_INDEX, _COLUMNS.id > bindparam("after"))
+    .order_by(_COLUMNS.id)
+    .limit(bindparam("most"))
+)
+_COUNT: Final = select(func.count()).where(_IN_INDEX)
 
 
 class Passages:
@@ -19,51 +40,35 @@ class Passages:
 
     def add(self, passage: Passage) -> None:
         """Keep a new passage."""
-        self._connection.execute(insert(_PASSAGES).values(id=passage.id, live=True, **_columns(passage)))
+        self._connection.execute(_INSERT, {"id": passage.id, "live": True, **_columns(passage)})
 
     def replace(self, passage: Passage) -> None:
         """Put a passage in place of the one with its id, and let it be found."""
-        self._update(passage.id, live=True, **_columns(passage))
+        self._connection.execute(_UPDATE, {"wanted": passage.id, "live": True, **_columns(passage)})
 
     def hide(self, id: str) -> None:
         """Keep the text, but let nobody find it."""
-        self._update(id, live=False, terms="")
+        self._connection.execute(_UPDATE, {"wanted": id, "live": False, "terms": ""})
 
     def find(self, ids: Iterable[str]) -> Mapping[str, Passage]:
         """Those of the ids that are live."""
-        query = select(_PASSAGES).where(_PASSAGES.c.id.in_(list(ids)), _PASSAGES.c.live)
-        return {row.id: _passage(row) for row in self._connection.execute(query)}
+        return {row.id: _passage(row) for row in self._connection.execute(_FIND, {"ids": list(ids)})}
 
     def after(self, index: Index, number: int, limit: int) -> list[tuple[int, Passage]]:
         """A page of an index's live passages in the order they were first written."""
-        query = (
-            select(_PASSAGES)
-            .where(_PASSAGES.c.index_name == index.value, _PASSAGES.c.number > number, _PASSAGES.c.live)
-            .order_by(_PASSAGES.c.number)
-            .limit(limit)
-        )
-        return [(row.number, _passage(row)) for row in self._connection.execute(query)]
+        rows = self._connection.execute(_AFTER, {"index": index.value, "after": number, "most": limit})
+        return [(row.number, _passage(row)) for row in rows]
 
     def ids_after(self, index: Index, id: str, limit: int) -> list[str]:
         """A page of an index's live ids in the order of the ids."""
-        query = (
-            select(_PASSAGES.c.id)
-            .where(_PASSAGES.c.index_name == index.value, _PASSAGES.c.id > id, _PASSAGES.c.live)
-            .order_by(_PASSAGES.c.id)
-            .limit(limit)
-        )
-        return list(self._connection.scalars(query))
+        return list(self._connection.scalars(_IDS_AFTER, {"index": index.value, "after": id, "most": limit}))
 
     def count(self, index: Index) -> int:
         """How many of an index are live."""
-        counted = select(func.count()).where(_PASSAGES.c.index_name == index.value, _PASSAGES.c.live)
-        return self._connection.scalar(counted) or 0
-
-    def _update(self, id: str, **values: object) -> None:
-        self._connection.execute(update(_PASSAGES).where(_PASSAGES.c.id == id).values(**values))
+        return self._connection.scalar(_COUNT, {"index": index.value}) or 0
 
 
-def _columns(passage: Passage) -> dict[str, object]:
+def _columns(passage: Passage) -> dict[str, Any]:
     return {
         "index_name": passage.index.value,
         "project": passage.project.name,
@@ -74,7 +79,7 @@ def _columns(passage: Passage) -> dict[str, object]:
     }
 
 
-def _passage(row: Row[tuple[object, ...]]) -> Passage:
+def _passage(row: Row[Any]) -> Passage:
     return Passage(
         row.id, Index(row.index_name), Project(row.project), row.text, row.terms, row.labels, row.numbers
     )

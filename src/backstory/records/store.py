@@ -1,10 +1,15 @@
 """Facts about the store itself: its version, its identity, its running number."""
 
-from sqlalchemy import Connection, insert, select, update
+from typing import Final
+
+from sqlalchemy import Connection, bindparam, insert, select, update
 
 from backstory.records import schema
 
-_STORE = schema.store
+_STORE: Final = schema.store
+_GET: Final = select(_STORE.c.value).where(_STORE.c.key == bindparam("wanted"))
+_CHANGE: Final = update(_STORE).where(_STORE.c.key == bindparam("wanted"))
+_INSERT: Final = insert(_STORE)
 
 
 class Store:
@@ -15,13 +20,12 @@ class Store:
 
     def get(self, key: str) -> str | None:
         """The value kept under a key."""
-        return self._connection.scalar(select(_STORE.c.value).where(_STORE.c.key == key))
+        return self._connection.scalar(_GET, {"wanted": key})
 
     def put(self, key: str, value: str) -> None:
         """Keep a value under a key."""
-        changed = self._connection.execute(update(_STORE).where(_STORE.c.key == key).values(value=value))
-        if changed.rowcount == 0:
-            self._connection.execute(insert(_STORE).values(key=key, value=value))
+        if self._connection.execute(_CHANGE, {"wanted": key, "value": value}).rowcount == 0:
+            self._connection.execute(_INSERT, {"key": key, "value": value})
 
     def next_revision(self) -> int:
         """A number that was never given out before."""

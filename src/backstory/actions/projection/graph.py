@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from backstory.engine import Engine
+from backstory.engine import Engine, Transaction
 from backstory.model.graph import GraphChange, GraphKey, Node, NodeRef, NodeType
 from backstory.model.memory import MEMORY_TYPES, Memory
 from backstory.model.project import Project
@@ -23,9 +23,13 @@ def project(engine: Engine, marks: Sequence[Mark]) -> None:
         by_project[Project(mark.project)].append(mark)
     with engine.records.reading() as records:
         generations = records.generations.of(TARGET, GenerationState.LIVE, GenerationState.BUILDING)
-    for owner, own in by_project.items():
-        for generation in generations:
-            engine.graph.write(_change(engine, GraphKey(owner, generation.number), own))
+        changes = [
+            _change(records, GraphKey(owner, generation.number), own)
+            for owner, own in by_project.items()
+            for generation in generations
+        ]
+    for change in changes:
+        engine.graph.write(change)
 
 
 def load(engine: Engine, key: GraphKey) -> None:
@@ -45,11 +49,10 @@ def ref_of(memory: Memory) -> NodeRef:
     return NodeRef(MEMORY_TYPES[memory.type].node, memory.id)
 
 
-def _change(engine: Engine, key: GraphKey, marks: Sequence[Mark]) -> GraphChange:
+def _change(records: Transaction, key: GraphKey, marks: Sequence[Mark]) -> GraphChange:
     """All edges of a marked node are written again, so the order in which nodes come does not matter."""
-    with engine.records.reading() as records:
-        memories = records.memories.find(key.project, [mark.subject for mark in marks])
-        edges = records.links.edges_at(memories)
+    memories = records.memories.find(key.project, [mark.subject for mark in marks])
+    edges = records.links.edges_at(memories)
     return GraphChange(
         key,
         remove=list(_gone(marks, set(memories))),

@@ -75,30 +75,23 @@ def _project_with_company(engine: Engine, target: Target, subject: str) -> None:
         with engine.records.reading() as records:
             own = records.marks.of(target, [subject])
             others = records.marks.pending(target, COMPANY) if own else []
-        _project(engine, target, own + [mark for mark in others if mark not in own])
-    if own:
-        _raise_if_refused(engine, target, subject)
+        refused = _project(engine, target, own + [mark for mark in others if mark not in own])
+    if subject in refused:
+        raise ContentRefused(refused[subject], hint="change the content and try again; nothing was stored")
 
 
-def _project(engine: Engine, target: Target, marks: Sequence[Mark]) -> None:
+def _project(engine: Engine, target: Target, marks: Sequence[Mark]) -> Mapping[str, str]:
+    """Project what is marked; which subjects the engine refused, and why."""
     if not marks:
-        return
+        return {}
     try:
         _PROJECT[target](engine, marks)
     except ContentRefused as refusal:
-        if len(marks) == 1:
-            with engine.records.writing() as records:
-                records.marks.refuse(marks[0], str(refusal))
-            return
-        for mark in marks:  # one bad text must not hold up the others
-            _project(engine, target, [mark])
-    else:
+        if len(marks) > 1:  # one bad text must not hold up the others
+            return {key: why for mark in marks for key, why in _project(engine, target, [mark]).items()}
         with engine.records.writing() as records:
-            records.marks.clear(marks)
-
-
-def _raise_if_refused(engine: Engine, target: Target, subject: str) -> None:
-    with engine.records.reading() as records:
-        refusal = records.marks.refusal(target, subject)
-    if refusal:
-        raise ContentRefused(refusal, hint="change the content and try again; nothing was stored")
+            records.marks.refuse(marks[0], str(refusal))
+        return {marks[0].subject: str(refusal)}
+    with engine.records.writing() as records:
+        records.marks.clear(marks)
+    return {}
