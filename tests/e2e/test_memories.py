@@ -1,6 +1,5 @@
 """Memories as an agent keeps them: through the public actions, on embedded engines."""
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -13,9 +12,10 @@ from backstory.actions.memory.delete import delete_memory
 from backstory.actions.memory.get import get_memory
 from backstory.actions.memory.search import search_memories
 from backstory.actions.memory.update import update_memory
+from backstory.actions.projection.now import graph_of
 from backstory.engine import Engine
 from backstory.errors import ContentRefused, InputError, NotFound, StaleVersion
-from backstory.model.graph import GraphKey, RelationshipType, Walk
+from backstory.model.graph import RelationshipType, Walk
 from backstory.model.memory import MEMORY_TYPES, MemoryChange, MemoryId, NewMemory, Relationship
 from backstory.model.project import ALL_PROJECTS, Project, Scope
 from backstory.model.search import MemoryQuery
@@ -29,7 +29,7 @@ SHOP, BANK = Project("shop"), Project("bank")
 def remember(engine: Engine, content: str, project: Project = SHOP, **fields: object) -> MemoryId:
     new = replace(NewMemory("design", content), **fields)  # type: ignore[arg-type]  # real fields only
     added = add_memory(engine, project, new)
-    assert added.pending == []
+    assert added.pending == ()
     return added.memory.id
 
 
@@ -135,7 +135,7 @@ def test_an_update_of_a_version_that_is_gone_is_refused(engine: Engine) -> None:
 def test_a_deleted_memory_is_gone_from_every_answer(engine: Engine) -> None:
     id = remember(engine, "Deploys happen on Fridays.")
 
-    assert delete_memory(engine, SHOP, id).pending == []
+    assert delete_memory(engine, SHOP, id).pending == ()
 
     assert ids(engine, "deploys fridays") == []
     for gone in (get_memory, delete_memory):
@@ -162,7 +162,7 @@ def test_nothing_of_one_project_is_seen_from_another(engine: Engine) -> None:
         remember(engine, "spy", BANK, relationships=[Relationship(RelationshipType.RELATES_TO, ours)])
     assert statistics(engine, BANK).memories == {"design": 1}
     assert [entry.subject for entry in statistics(engine, BANK).recent] == [theirs]
-    graph = GraphKey(BANK, 1)
+    graph = graph_of(engine, BANK)
     with engine.records.reading() as records:
         refs = [edge.start for edge in records.links.edges_in(BANK)]
     assert engine.graph.related(graph, refs, Walk(depth=3)).nodes == []
@@ -185,7 +185,7 @@ def test_a_relationship_becomes_an_edge_of_the_graph(engine: Engine) -> None:
 
     with engine.records.reading() as records:
         (edge,) = records.links.edges_in(SHOP)
-    reached = engine.graph.related(GraphKey(SHOP, 1), [edge.start], Walk(depth=1))
+    reached = engine.graph.related(graph_of(engine, SHOP), [edge.start], Walk(depth=1))
 
     assert {each.node.memory_id for each in reached.nodes} == {base, follower}
     assert [found.type for found in reached.edges] == [RelationshipType.FOLLOWS_DESIGN]
@@ -247,7 +247,7 @@ def test_an_outage_keeps_the_memory_and_says_what_waits(engine: Engine) -> None:
 
     added = add_memory(engine, SHOP, NewMemory("design", "Retries use jittered backoff."))
 
-    assert added.pending == ["vectors: the engine is down"]
+    assert added.pending == ("not found by meaning yet: the engine is down",)
     found = search_memories(engine, SHOP, MemoryQuery("jittered"))
     assert [hit.memory.id for hit in found.hits] == [added.memory.id]
     assert found.degraded == ["found by words alone: the engine is down"]
@@ -270,7 +270,7 @@ def test_content_an_engine_refuses_is_taken_back(engine: Engine) -> None:
         add_memory(choosy, SHOP, NewMemory("design", "a poison text"))
 
     assert statistics(engine, SHOP).memories == {}
-    assert statistics(engine, SHOP).pending == {}
+    assert "vectors" not in statistics(engine, SHOP).pending
 
 
 def test_a_change_an_engine_refuses_is_taken_back(engine: Engine) -> None:
@@ -302,16 +302,14 @@ def test_a_hundred_adds_and_searches_at_once_lose_nothing(engine: Engine) -> Non
     def search(number: int) -> list[str]:
         return ids(engine, f"topic{number}")
 
-    calls: list[Callable[[], object]] = []
-    for number in range(50):
-        calls += [lambda number=number: add(number), lambda number=number: search(number)]
     with ThreadPoolExecutor(32) as pool:
-        answers = [future.result() for future in [pool.submit(call) for call in calls]]
+        pairs = [(pool.submit(add, number), pool.submit(search, number)) for number in range(50)]
+        added = [adding.result() for adding, searching in pairs if searching.result() is not None]
 
-    added = [answer for answer in answers if isinstance(answer, str)]
     assert len(set(added)) == 50
     assert statistics(engine, SHOP).memories == {"design": 50}
     assert all(ids(engine, f"topic{number}")[0] == added[number] for number in range(50))
+    assert sum(engine.graph.describe(graph_of(engine, SHOP)).nodes.values()) == 50
     assert statistics(engine, SHOP).pending == {}
 
 
@@ -323,7 +321,7 @@ def test_statistics_tell_what_the_store_holds(engine: Engine) -> None:
 
     assert found.memories == {"design": 1, "preference": 1}
     assert found.index_entries == {"memories-1": 2}
-    assert found.pending == {}
+    assert found.pending == {"graph": 2}
     assert found.paused is None
     assert found.storage_bytes["backstory.db"] > 0
     assert [entry.operation for entry in found.recent] == ["added", "added"]

@@ -1,8 +1,8 @@
 """Vectors and graph follow the records: after outages, changes of the embedder, losses and rebuilds."""
 
 import shutil
-from collections.abc import Iterator
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
@@ -14,13 +14,14 @@ from backstory.actions.memory.add import add_memory
 from backstory.actions.memory.delete import delete_memory
 from backstory.actions.memory.search import search_memories
 from backstory.actions.projection.generations import prepare
+from backstory.actions.projection.now import graph_of
 from backstory.actions.projection.reconcile import Reconciled, reconcile
 from backstory.actions.projection.upkeep import upkeep
 from backstory.engine import Engine, Work
-from backstory.errors import Cancelled, StoreFull
+from backstory.errors import Cancelled, StoreFull, StoreUnavailable
 from backstory.http.worker import Worker
 from backstory.model.graph import GraphChange, GraphKey, Node, NodeRef, NodeType, RelationshipType
-from backstory.model.memory import NewMemory, Relationship
+from backstory.model.memory import MemoryId, NewMemory, Relationship
 from backstory.model.project import ALL_PROJECTS, Project
 from backstory.model.search import FoundMemories, MemoryQuery, Where
 from backstory.model.upkeep import GenerationState
@@ -56,7 +57,7 @@ def test_the_worker_finishes_what_an_outage_left(engine: Engine) -> None:
     engine = replace(engine, vectors=vectors)
     vectors.down = True
     remember(engine, "Retries use jittered backoff.")
-    assert statistics(engine, SHOP).pending == {"vectors": 1}
+    assert statistics(engine, SHOP).pending == {"vectors": 1, "graph": 1}
     vectors.down = False
 
     catch_up(engine)
@@ -65,18 +66,37 @@ def test_the_worker_finishes_what_an_outage_left(engine: Engine) -> None:
     assert search(engine, "jittered").degraded == []
 
 
-def test_a_graph_outage_does_not_keep_a_memory_from_being_found(engine: Engine) -> None:
+def test_a_graph_outage_keeps_nothing_from_being_found(engine: Engine) -> None:
     graph = Unreliable(engine.graph)
     engine = replace(engine, graph=graph)
     graph.down = True
 
     added = add_memory(engine, SHOP, NewMemory("design", "Retries use jittered backoff."))
 
-    assert added.pending == ["graph: the engine is down"]
+    assert added.pending == ()
     assert [hit.memory.id for hit in search(engine, "jittered").hits] == [added.memory.id]
+    with pytest.raises(StoreUnavailable):
+        graph_of(engine, SHOP)
     graph.down = False
-    catch_up(engine)
-    assert sum(engine.graph.describe(GraphKey(SHOP, 1)).nodes.values()) == 1
+    assert sum(engine.graph.describe(graph_of(engine, SHOP)).nodes.values()) == 1
+
+
+def test_many_nodes_at_once_are_loaded_into_the_graph(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("backstory.actions.projection.now.BATCH", 10)
+    monkeypatch.setattr("backstory.actions.projection.now.LOAD_FROM", 20)
+    base = remember(engine, "the base")
+    link = Relationship(RelationshipType.RELATES_TO, MemoryId(base))
+    for n in range(30):
+        add_memory(engine, SHOP, NewMemory("preference", f"follower {n}", relationships=[link]))
+
+    state = engine.graph.describe(graph_of(engine, SHOP))
+
+    assert state.nodes == {NodeType.DESIGN: 1, NodeType.MEMORY: 30}
+    assert state.edges == {RelationshipType.RELATES_TO: 30}
+    assert statistics(engine, SHOP).pending == {}
+    assert reconcile(engine, Work()) == Reconciled(0, 0)
 
 
 def test_a_rebuild_answers_from_a_new_generation(engine: Engine) -> None:
@@ -176,6 +196,7 @@ def test_lost_vectors_are_made_again_while_words_still_answer(opening: Opening, 
 
 def test_orphans_and_gaps_are_found_and_mended(engine: Engine) -> None:
     kept = [remember(engine, f"memory number {n}") for n in range(5)]
+    catch_up(engine)
     orphan = Entry(
         "00000000-0000-4000-8000-000000000000",
         SHOP,
@@ -184,7 +205,7 @@ def test_orphans_and_gaps_are_found_and_mended(engine: Engine) -> None:
     )
     engine.vectors.upsert("memories-1", [orphan])
     engine.vectors.remove("memories-1", Where(ALL_PROJECTS, ids=[kept[2]]))
-    stray = Node(NodeRef(NodeType.DESIGN, "stray"), "stray", next(iter(_created(engine))))
+    stray = Node(NodeRef(NodeType.DESIGN, "stray"), "stray", datetime.now(UTC))
     engine.graph.write(GraphChange(GraphKey(SHOP, 1), nodes=[stray]))
 
     assert reconcile(engine, Work()) == Reconciled(entries=2, graphs=1)
@@ -194,11 +215,6 @@ def test_orphans_and_gaps_are_found_and_mended(engine: Engine) -> None:
     assert statistics(engine, SHOP).index_entries == {"memories-1": 5}
     assert search(engine, "number 2").hits[0].memory.id == kept[2]
     assert sum(engine.graph.describe(GraphKey(SHOP, 1)).nodes.values()) == 5
-
-
-def _created(engine: Engine) -> Iterator[object]:
-    with engine.records.reading() as records:
-        yield from [memory.created_at for memory in records.memories.live_in(SHOP)]
 
 
 def test_edges_come_whatever_the_order_of_their_ends(engine: Engine) -> None:

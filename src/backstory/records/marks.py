@@ -26,6 +26,15 @@ _REPLACE: Final = delete(_MARKS).where(
     _COLUMNS.subject == bindparam("about"), _COLUMNS.target.in_(bindparam("targets", expanding=True))
 )
 _PENDING: Final = select(_MARKS).where(_AT, _WAITING).order_by(_COLUMNS.revision).limit(bindparam("most"))
+_PENDING_IN: Final = (
+    select(_MARKS)
+    .where(_AT, _WAITING, _COLUMNS.project == bindparam("inside"))
+    .order_by(_COLUMNS.revision)
+    .limit(bindparam("most"))
+)
+_CLEAR_IN: Final = delete(_MARKS).where(
+    _AT, _COLUMNS.project == bindparam("inside"), _COLUMNS.revision <= bindparam("through")
+)
 _OF: Final = select(_MARKS).where(_AT, _ABOUT)
 _CLEAR: Final = delete(_MARKS).where(_AS_READ)
 _REFUSE: Final = update(_MARKS).where(_AS_READ)
@@ -51,6 +60,10 @@ class Marks:
         """The oldest marks that were not refused."""
         return self._read(_PENDING, at=target.value, most=limit)
 
+    def pending_in(self, target: Target, project: Project, limit: int) -> list[Mark]:
+        """The oldest marks of a project that were not refused."""
+        return self._read(_PENDING_IN, at=target.value, inside=project.name, most=limit)
+
     def of(self, target: Target, subjects: Iterable[str]) -> list[Mark]:
         """The marks that these subjects have, refused or not."""
         return self._read(_OF, at=target.value, subjects=list(subjects))
@@ -58,6 +71,11 @@ class Marks:
     def clear(self, done: Sequence[Mark]) -> None:
         """Forget marks, except those that were set anew since they were read."""
         self._connection.execute(_CLEAR, {"marks": _keys(done)})
+
+    def clear_in(self, target: Target, project: Project, through: int) -> None:
+        """Forget all marks of a project up to a revision."""
+        values = {"at": target.value, "inside": project.name, "through": through}
+        self._connection.execute(_CLEAR_IN, values)
 
     def refuse(self, mark: Mark, why: str) -> None:
         """Set a mark aside: the engine will not take this content."""

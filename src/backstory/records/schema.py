@@ -172,6 +172,7 @@ marks = Table(
     Column("revision", BigInteger, nullable=False),
     Column("refusal", Text),
     Index("marks_in_order", "target", "revision"),
+    Index("marks_by_project", "target", "project", "revision"),
 )
 
 generations = Table(

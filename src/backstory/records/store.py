@@ -27,8 +27,13 @@ class Store:
         if self._connection.execute(_CHANGE, {"wanted": key, "value": value}).rowcount == 0:
             self._connection.execute(_INSERT, {"key": key, "value": value})
 
+    @property
+    def revision(self) -> int:
+        """The last number given out."""
+        return int(self.get("revision") or 0)
+
     def next_revision(self) -> int:
         """A number that was never given out before."""
-        revision = int(self.get("revision") or 0) + 1
+        revision = self.revision + 1
         self.put("revision", str(revision))
         return revision

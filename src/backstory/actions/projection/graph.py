@@ -32,11 +32,19 @@ def project(engine: Engine, marks: Sequence[Mark]) -> None:
         engine.graph.write(change)
 
 
-def load(engine: Engine, key: GraphKey) -> None:
-    """Make a project's graph anew from the records."""
+def load(engine: Engine, key: GraphKey) -> int:
+    """Make a project's graph anew from the records; the revision up to which it holds everything."""
     with engine.records.reading() as records:
         memories = records.memories.live_in(key.project)
         engine.graph.load(key, map(node_of, memories), records.links.edges_in(key.project))
+        return records.store.revision
+
+
+def load_live(engine: Engine, project: Project) -> int:
+    """Make a project's graph anew in every generation in use; as `load`."""
+    with engine.records.reading() as records:
+        generations = records.generations.of(TARGET, GenerationState.LIVE, GenerationState.BUILDING)
+    return min(load(engine, GraphKey(project, each.number)) for each in generations)
 
 
 def node_of(memory: Memory) -> Node:

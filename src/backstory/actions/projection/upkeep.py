@@ -5,6 +5,7 @@ from backstory.actions.projection.generations import build_step, building, drop_
 from backstory.actions.projection.now import project_batch, shortage
 from backstory.actions.projection.reconcile import reconcile
 from backstory.engine import Engine, Work
+from backstory.model.graph import GraphKey
 from backstory.model.upkeep import GenerationState, Target
 
 
@@ -46,4 +47,10 @@ def _check_after_crash(engine: Engine, work: Work) -> bool:
 def _settle(engine: Engine) -> bool:
     with engine.records.reading() as records:
         live = [each for each in records.generations.all() if each.state is GenerationState.LIVE]
-    return any(engine.vectors.settle(each.name) for each in live if each.target != graph.TARGET)
+        projects = records.memories.projects()
+    graphs = [
+        GraphKey(project, each.number) for each in live if each.target == graph.TARGET for project in projects
+    ]
+    return any(engine.vectors.settle(each.name) for each in live if each.target != graph.TARGET) or any(
+        engine.graph.settle(key) for key in graphs
+    )
