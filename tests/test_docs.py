@@ -56,10 +56,11 @@ def test_no_setting_is_documented_that_does_not_exist() -> None:
     assert re.findall(r"^#? ?([A-Z0-9_]+)=", ENV_EXAMPLE, re.MULTILINE) == variables
 
 
-def _paths(command: click.Command, path: str) -> Iterator[str]:
+def _paths(command: click.Command | None, path: str) -> Iterator[str]:
     if isinstance(command, click.Group):
-        for name, sub in command.commands.items():
-            yield from _paths(sub, f"{path} {name}")
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            yield from _paths(command.get_command(context, name), f"{path} {name}")
     else:
         yield path
 

@@ -121,10 +121,11 @@ Leg = Meaning | Words | Every
 
 @dataclass(frozen=True, slots=True)
 class IndexState:
-    """How much is in an index. `unsettled`: upkeep would make it faster."""
+    """How much is in an index. `unsettled`: upkeep would make it faster. `damaged`: it cannot be used."""
 
     entries: int
     unsettled: bool = False
+    damaged: bool = False
 
 
 class VectorStore(Protocol):

@@ -25,7 +25,7 @@ _IN_USE: Final = (GenerationState.LIVE, GenerationState.BUILDING)
 
 def prepare(engine: Engine) -> None:
     """See to it that every projection has a generation that is fit, or one in the making."""
-    present = engine.vectors.describe().keys()
+    present = {name for name, state in engine.vectors.describe().items() if not state.damaged}
     with engine.records.writing() as records:
         for target, fingerprint in _fingerprints(engine).items():
             _retire_unfit(records, target, fingerprint, present)
@@ -93,7 +93,7 @@ def _begin(engine: Engine, records: Transaction, target: str, state: GenerationS
 
 
 def _retire_unfit(records: Transaction, target: str, fingerprint: str, present: Set[str]) -> None:
-    """Retire generations whose data is gone, and unfinished ones that another embedder began."""
+    """Retire generations whose data is gone or damaged, and unfinished ones that another embedder began."""
     for generation in records.generations.of(target, *_IN_USE):
         gone = target != graph.TARGET and generation.name not in present
         stale = generation.state is GenerationState.BUILDING and generation.fingerprint != fingerprint
