@@ -6,6 +6,7 @@ between engines. It has no crash safety, no graph, no versions and no audit; tho
 
 import sqlite3
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -63,7 +64,7 @@ class Baseline:
             "words": self._by_words(query.text, condition, values),
             "meaning": self._by_meaning(query.text, condition, values),
         }
-        numbers = [int(each.id) for each in fuse(lists, WEIGHTS)[: query.limit]]
+        numbers = [int(each.id) for each in islice(fuse(lists, WEIGHTS), query.limit)]
         return [
             self._sqlite.execute("SELECT text FROM notes WHERE number = ?", [number]).fetchone()[0]
             for number in numbers

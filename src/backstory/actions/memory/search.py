@@ -1,7 +1,8 @@
 """Finding memories by meaning and by words, inside a project."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Final
 
 from backstory.actions.projection.vectors import FIELD, SPACE
@@ -87,16 +88,11 @@ def _ask_records(engine: Engine, words: str, where: Where) -> list[Scored]:
         return records.keywords.search(Index.MEMORIES, words, where, CANDIDATES)
 
 
-def _hits(engine: Engine, scope: Scope, fused: Sequence[Fused], limit: int) -> list[MemoryHit]:
+def _hits(engine: Engine, scope: Scope, fused: Iterator[Fused], limit: int) -> list[MemoryHit]:
     """The texts come from the records: what they do not know, or know as deleted, is no hit."""
+    hits: list[MemoryHit] = []
     with engine.records.reading() as records:
-        hits: list[MemoryHit] = []
-        for start in range(0, len(fused), limit):
-            page = fused[start : start + limit]
+        while len(hits) < limit and (page := list(islice(fused, limit))):
             memories = records.memories.find(scope, [each.id for each in page])
-            hits += [
-                MemoryHit(memories[each.id], each.score, each.parts) for each in page if each.id in memories
-            ]
-            if len(hits) >= limit:
-                break
+            hits += [MemoryHit(memories[each.id], each.score, each.parts) for each in page if each.id in memories]
     return hits[:limit]

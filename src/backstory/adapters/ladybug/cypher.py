@@ -9,6 +9,7 @@ The rule that matters: a clause begins behind something complete (a name, a valu
 a `*`). There, only the words of reading clauses may stand. Anywhere else a word is a name.
 """
 
+import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -107,6 +108,10 @@ class _Token:
     text: str
     word: str  # in capitals; empty for everything that is not a bare word
 
+    @property
+    def is_name(self) -> bool:
+        return self.kind == "quoted" or (self.kind == "word" and self.word not in _KEYWORDS)
+
 
 _OPENING: Final = frozenset("([{")
 _CLOSING: Final = frozenset(")]}")
@@ -167,15 +172,20 @@ def _growth(tokens: Sequence[_Token]) -> int:
 
     Behind a WITH all aliases together grow at most as often as it uses the most used one.
     """
-    growth = 1
-    uses: Counter[str] | None = None
-    for before, token in pairwise([_NOTHING, *tokens, _Token("word", "", "RETURN")]):
+    return math.prod(max(Counter(names).values(), default=1) for names in _names_in_withs(tokens))
+
+
+def _names_in_withs(tokens: Sequence[_Token]) -> list[list[str]]:
+    clauses: list[list[str]] = []
+    names: list[str] = []
+    for before, token in pairwise([_NOTHING, *tokens]):
         if token.word in _STARTS and before.word not in {"STARTS", "ENDS"}:
-            growth *= max(uses.values(), default=1) if uses is not None else 1
-            uses = Counter() if token.word == "WITH" else None
-        elif uses is not None and token.kind in {"word", "quoted"} and token.word not in _KEYWORDS:
-            uses[token.text] += before.text not in {".", ":"} and before.word != "AS"
-    return growth
+            names = []
+            if token.word == "WITH":
+                clauses.append(names)
+        elif token.is_name and before.text not in {".", ":"} and before.word != "AS":
+            names.append(token.text)
+    return clauses
 
 
 def _parts(tokens: Sequence[_Token]) -> list[list[_Token]]:
@@ -204,7 +214,7 @@ def _check_words(tokens: Sequence[_Token]) -> None:
 def _check_word(token: _Token, after: _Token, *, complete: bool) -> None:
     if token.text == ";":
         raise InputError("one statement at a time", hint=_HINT)
-    if token.kind not in {"word", "quoted"} or token.word in _KEYWORDS:
+    if not token.is_name:
         return
     if complete:
         raise InputError(f"{token.text!r} is not allowed here", hint=_HINT)

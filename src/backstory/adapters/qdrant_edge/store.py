@@ -82,7 +82,7 @@ class QdrantEdgeVectorStore:
             return [_answer(shard, request, found) for request in asked]
 
     def describe(self) -> Mapping[str, IndexState]:
-        """Every index there is. A damaged one counts as empty: whoever uses it is told."""
+        """Every index there is, the damaged ones too."""
         with translated("folder"):
             return {home.name: self._state(home.name) for home in shards.found_in(self._folder)}
 
@@ -133,7 +133,7 @@ class QdrantEdgeVectorStore:
                 shard = self._shard(index)
                 return IndexState(shard.entries, shard.unsettled)
         except StoreCorrupt:
-            return IndexState(0)
+            return IndexState(0, damaged=True)
 
 
 def _request(shard: Shard, leg: Leg, where: Where, allowed: Filter) -> QueryRequest | ScrollRequest | None:
