@@ -2,6 +2,8 @@
 
 import argparse
 import json
+import signal
+import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -24,6 +26,7 @@ MILLION: Final = 1_000_000
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run what was asked for; print each table as soon as it is known."""
     asked = _parser().parse_args(arguments)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))  # so that the scratch folder goes
     names = asked.names or [name for name in BENCHMARKS if name != "quality" or asked.data]
     print(machine_class(), flush=True)
     tables = []

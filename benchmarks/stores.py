@@ -70,8 +70,7 @@ def _write(engine: Engine, drafts: Iterable[Draft]) -> tuple[int, float]:
     watch, work, count = Stopwatch(), reporting(), 0
     for batch in batches(drafts, _TRANSACTION):
         with watch.running(), engine.records.writing() as records:
-            for draft in batch:
-                records.memories.add(draft.memory, passage_of(draft.memory), draft.links)
+            records.memories.add_all([(each.memory, passage_of(each.memory), each.links) for each in batch])
         count += len(batch)
         work.step(count, None, "writing records")
     say(f"  {count:,} records in {watch.seconds:.1f} s")

@@ -21,18 +21,19 @@ class Audit:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
-    def append(self, operation: str, memory: Memory, at: datetime) -> None:
-        """Write down that something was done to a memory."""
-        self._connection.execute(
-            _INSERT,
+    def append(self, operation: str, done: Sequence[tuple[Memory, datetime]]) -> None:
+        """Write down that something was done to memories, and when to each."""
+        rows = [
             {
                 "project": memory.project.name,
                 "subject": memory.id,
                 "operation": operation,
                 "version": memory.version,
                 "at": at,
-            },
-        )
+            }
+            for memory, at in done
+        ]
+        self._connection.execute(_INSERT, rows)
 
     def recent(self, scope: Scope, limit: int) -> Sequence[Activity]:
         """The newest entries, newest first."""

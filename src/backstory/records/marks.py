@@ -47,14 +47,26 @@ class Marks:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
+    def add(self, new: Sequence[tuple[str, Mapping[Target, str], str]]) -> None:
+        """Mark subjects that have no mark yet: each with its place for every target, and its project."""
+        revision = Store(self._connection).next_revision()
+        rows = [
+            {
+                "target": target.value,
+                "subject": subject,
+                "place": place,
+                "project": project,
+                "revision": revision,
+            }
+            for subject, places, project in new
+            for target, place in places.items()
+        ]
+        self._connection.execute(_INSERT, rows)
+
     def set(self, subject: str, places: Mapping[Target, str], project: str) -> None:
         """Mark a subject for each target, in place of any mark it has there."""
-        revision = Store(self._connection).next_revision()
         self._connection.execute(_REPLACE, {"about": subject, "targets": [target.value for target in places]})
-        common = {"subject": subject, "project": project, "revision": revision}
-        self._connection.execute(
-            _INSERT, [{"target": target.value, "place": place, **common} for target, place in places.items()]
-        )
+        self.add([(subject, places, project)])
 
     def pending(self, target: Target, limit: int) -> list[Mark]:
         """The oldest marks that were not refused."""

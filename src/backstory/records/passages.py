@@ -1,6 +1,6 @@
 """Passages: the texts that search finds, and what projections are made from."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from sqlalchemy import Connection, Row, bindparam, func, insert, select, update
@@ -38,9 +38,10 @@ class Passages:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
-    def add(self, passage: Passage) -> None:
-        """Keep a new passage."""
-        self._connection.execute(_INSERT, {"id": passage.id, "live": True, **_columns(passage)})
+    def add_all(self, new: Sequence[Passage]) -> None:
+        """Keep new passages."""
+        rows = [{"id": passage.id, "live": True, **_columns(passage)} for passage in new]
+        self._connection.execute(_INSERT, rows)
 
     def replace(self, passage: Passage) -> None:
         """Put a passage in place of the one with its id, and let it be found."""

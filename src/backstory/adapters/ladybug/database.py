@@ -1,9 +1,8 @@
-"""One graph's database: opening it, lending connections to it, and who may do what at the same time.
+"""One graph's database: opening it, lending connections to it, closing it.
 
-Statements are made elsewhere. Three rules of the engine shape this module. One transaction writes at a
-time, so `writing` is held by whoever changes the graph. New pairs of types must not come while
-somebody reads, so that and closing are done alone. A foreign statement can take all of the buffer
-pool, and gives it back only when its connection is closed, so it gets one of its own.
+Statements are made elsewhere, and who may come when is the gate's affair: whoever calls here holds it.
+Readers share it. A writer holds it alone, because in this engine a statement that reads beside one
+that writes misses rows, or ends the process with a segmentation fault.
 """
 
 import ctypes
@@ -19,15 +18,15 @@ from ladybug import Connection, Database, QueryResult
 from backstory.adapters.ladybug import files
 from backstory.adapters.ladybug.faults import LogRefused, LogTorn, translated
 from backstory.adapters.ladybug.gate import Gate
-from backstory.adapters.ladybug.schema import CREATE_TABLES, Pair, add_pair
+from backstory.adapters.ladybug.schema import CREATE_TABLES, NO_HASH_INDEX, Pair, add_pair
 from backstory.errors import BackstoryError, StoreCorrupt
 from backstory.model.graph import NodeType, RelationshipType
 
 _LOG: Final = logging.getLogger(__name__)
 
-# Addresses reserved, not memory: 8 TB by default, of which few databases fit beside each other.
+# Addresses reserved, not memory: 8 TB by default, of which only 16 databases have room beside each other.
 _MAX_BYTES: Final = 16 << 30
-# A limit, not an allotment: 80 % of the machine's memory by default. The tables alone take 15 MB.
+# A limit, not an allotment: by default it is 80 % of the machine's memory.
 _POOL_BYTES: Final = 128 << 20
 _THREADS: Final = 2
 _IDLE_CONNECTIONS: Final = 4
@@ -56,8 +55,8 @@ def open_database(path: Path, *, pool_bytes: int = _POOL_BYTES, threads: int = _
         database = _opened(path, pool_bytes, threads, strict=False)
     with translated(), Connection(database, num_threads=1) as connection:
         if not ask(connection, "CALL show_tables() RETURN name"):
-            transaction = ("BEGIN TRANSACTION", *CREATE_TABLES, "COMMIT")
-            connection.execute(";".join(transaction))
+            connection.execute(NO_HASH_INDEX)
+            connection.execute(";".join(("BEGIN TRANSACTION", *CREATE_TABLES, "COMMIT")))
     return database
 
 
@@ -89,12 +88,12 @@ def open_alone(path: Path, *, pool_bytes: int, threads: int) -> Iterator[Connect
 
 
 class GraphDatabase:
-    """A graph's database, open or not, for many threads. It is made by the first write."""
+    """A graph's database, open or not. It is made by the first write."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self.gate: Final = Gate()  # shared by users, alone to change the tables or to close
-        self.writing: Final = threading.Lock()
+        self.folder: Final = folder
+        self.gate: Final = Gate()
+        self.changing: Final = threading.Lock()  # held over a whole load, which needs the gate only to end
         self.asking: Final = threading.Lock()  # one foreign statement at a time
         self._opening = threading.Lock()
         self._database: Database | None = None
@@ -107,7 +106,7 @@ class GraphDatabase:
     @property
     def exists(self) -> bool:
         """Whether anything was ever written."""
-        return files.newest(self._folder) is not None
+        return files.newest(self.folder) is not None
 
     @property
     def is_open(self) -> bool:
@@ -117,18 +116,18 @@ class GraphDatabase:
     @property
     def is_settled(self) -> bool:
         """Whether its log is empty."""
-        path = files.newest(self._folder)
+        path = files.newest(self.folder)
         return path is None or not files.has_log(path)
 
     def open(self) -> None:
-        """Open it unless it is open; hold the gate."""
+        """Open it unless it is open."""
         with self._opening, translated():
             if self._database is None:
-                self._database = open_database(files.newest(self._folder) or files.first(self._folder))
+                self._database = open_database(files.newest(self.folder) or files.first(self.folder))
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """Lend a connection for reading; hold the gate."""
+        """Lend a connection for reading."""
         with translated():
             connection = self._idle_connection() or self._connect()
             try:
@@ -143,56 +142,58 @@ class GraphDatabase:
 
     @contextmanager
     def foreign(self, timeout_s: float) -> Iterator[Connection]:
-        """Lend a connection that is used once, for a statement somebody else wrote; hold the gate."""
+        """Lend a connection that is used once, for a statement somebody else wrote.
+
+        Such a statement can take all of the buffer pool, and gives it back when its connection closes.
+        """
         with self.asking, translated(), self._connect() as connection:
             connection.set_query_timeout(max(1, round(timeout_s * 1000)))
             yield connection
 
     @contextmanager
-    def transaction(self) -> Iterator[Connection]:
-        """Lend the writing connection for one change, all or nothing; hold the gate and `writing`."""
-        with self._writing_connection() as connection:
+    def writing(self) -> Iterator[Connection]:
+        """Lend the connection for writing; what it began and did not commit is undone on failure."""
+        if self._spoiled:
+            self.close()
+            self.open()
+        writer = self._writer = self._writer or self._connect()
+        try:
+            with translated():
+                yield writer
+        except BaseException as error:
+            self._spoiled = isinstance(error, LogTorn | LogRefused)
+            self._writer = None
+            # The first failure is the one to tell of.
+            with suppress(BackstoryError), translated():
+                writer.close()
+            raise
+
+    @contextmanager
+    def transaction(self, pairs: Iterable[Pair]) -> Iterator[Connection]:
+        """Lend the connection for one change, all or nothing, that touches the edges of these pairs."""
+        with self.writing() as connection:
+            for pair in sorted(set(pairs) - self._known_pairs(connection)):
+                connection.execute(add_pair(pair))
+                self._known_pairs(connection).add(pair)
             connection.execute("BEGIN TRANSACTION")
             yield connection
             connection.execute("COMMIT")
-
-    def checkpoint(self) -> None:
-        """Bring the log into the database's own file; hold the gate and `writing`."""
-        with self._writing_connection() as connection:
-            connection.execute("CHECKPOINT")
-        self._changed.clear()
-
-    def changed(self, pairs: Iterable[Pair]) -> None:
-        """Note which tables have changes in memory, and write them out if they are many."""
         self._changed.update(pairs)
         if len(self._changed) > _TABLES_WITH_CHANGES:
             self.checkpoint()
 
-    def allow(self, pairs: Iterable[Pair]) -> None:
-        """See to it that edges of these pairs can be written; hold `writing`, and the gate not."""
-        with self.gate.shared():
-            self.open()
-            missing = sorted(set(pairs) - self._known_pairs())
-        if missing:
-            with self.gate.alone(), translated():
-                self.open()
-                with self._connect() as connection:
-                    for pair in missing:
-                        connection.execute(add_pair(pair))
-                self._known_pairs().update(missing)
-
-    def mend(self) -> None:
-        """Leave a spoiled database behind, so that it is opened anew; hold `writing`, and the gate not."""
-        if self._spoiled:
-            with self.gate.alone():
-                self.close()
+    def checkpoint(self) -> None:
+        """Bring the log into the database's own file."""
+        with self.writing() as connection:
+            connection.execute("CHECKPOINT")
+        self._changed.clear()
 
     def close(self) -> None:
-        """Close it, if it is open; hold the gate alone."""
+        """Close it, if it is open."""
         if self._database is None:
             return
         database, self._database = self._database, None
-        # A connection left open keeps the files in use, and its end writes to them.
+        # A connection left open keeps the files in use, and writes to them when it ends.
         for connection in (*self._idle, self._writer):
             if connection:
                 connection.close()
@@ -205,51 +206,19 @@ class GraphDatabase:
             with translated():
                 database.close()
 
-    def replace(self, built: Path) -> None:
-        """Put a finished database in the place of this one; hold the gate alone."""
-        self.close()
-        with translated():
-            files.take_over(self._folder, built)
-
-    def discard(self) -> None:
-        """Close it and remove its files; hold the gate alone."""
-        self.close()
-        with translated():
-            files.discard(self._folder)
-
-    def place_to_build(self) -> Path:
-        """Give an empty folder where its successor can be made."""
-        with translated():
-            return files.place_to_build(self._folder)
-
-    @contextmanager
-    def _writing_connection(self) -> Iterator[Connection]:
-        writer = self._writer = self._writer or self._connect()
-        try:
-            with translated():
-                yield writer
-        except BaseException as error:
-            self._spoiled = self._spoiled or isinstance(error, LogTorn | LogRefused)
-            self._writer = None
-            # Closing it undoes what it began. The first failure is the one to tell of.
-            with suppress(BackstoryError), translated():
-                writer.close()
-            raise
+    def _known_pairs(self, connection: Connection) -> set[Pair]:
+        if self._pairs is None:
+            self._pairs = {
+                Pair(type_, NodeType(start), NodeType(end))
+                for type_ in RelationshipType
+                for start, end, *_ in ask(connection, f"CALL show_connection('{type_}') RETURN *")
+            }
+        return self._pairs
 
     def _idle_connection(self) -> Connection | None:
         with suppress(IndexError):
             return self._idle.pop()
         return None
-
-    def _known_pairs(self) -> set[Pair]:
-        if self._pairs is None:
-            with self.reading() as connection:
-                self._pairs = {
-                    Pair(type_, NodeType(start), NodeType(end))
-                    for type_ in RelationshipType
-                    for start, end, *_ in ask(connection, f"CALL show_connection('{type_}') RETURN *")
-                }
-        return self._pairs
 
     def _connect(self) -> Connection:
         # More threads make a statement of ours slower: 0.13 ms a step with one, 0.26 with two.

@@ -1,28 +1,29 @@
 """A gate that many may hold together, or one alone. It knows nothing of databases."""
 
 import threading
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 
 class Gate:
-    """Shared by users of a thing, taken alone by whoever changes its shape or puts it away.
+    """Shared by the readers of a thing, taken alone by whoever changes it.
 
-    Nobody new comes in while somebody waits to be alone, so waiting ends. A thread must not
-    come in twice.
+    Everybody comes in in the order of arrival, so nobody waits for ever. A thread must not come in
+    twice.
     """
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
+        self._queue: deque[object] = deque()
         self._inside = 0
         self._alone = False
-        self._waiting = 0
 
     @contextmanager
     def shared(self) -> Iterator[None]:
         """Hold the gate together with others."""
         with self._changed:
-            self._changed.wait_for(lambda: not self._alone and not self._waiting)
+            self._wait_until(lambda: not self._alone)
             self._inside += 1
         try:
             yield
@@ -35,40 +36,38 @@ class Gate:
     def alone(self) -> Iterator[None]:
         """Hold the gate with nobody else inside; waits until that is so."""
         with self._changed:
-            self._waiting += 1
-            try:
-                self._changed.wait_for(self._is_empty)
-            finally:
-                self._waiting -= 1
+            self._wait_until(self._is_empty)
             self._alone = True
-        yield from self._leave_when_done()
+        try:
+            yield
+        finally:
+            self._leave()
 
     @contextmanager
     def alone_if_empty(self) -> Iterator[bool]:
-        """Hold the gate alone if nobody is inside now; gives False, and no hold, if somebody is."""
+        """Hold the gate alone if nobody is inside or waits; else give False, and no hold."""
         with self._changed:
-            if not self._is_empty() or self._waiting:
-                entered = False
-            else:
-                entered = self._alone = True
-        if not entered:
-            yield False
-            return
+            entered = self._is_empty() and not self._queue
+            self._alone = self._alone or entered
         try:
-            yield True
+            yield entered
         finally:
-            self._open_again()
+            if entered:
+                self._leave()
 
     def _is_empty(self) -> bool:
         return not self._alone and not self._inside
 
-    def _leave_when_done(self) -> Iterator[None]:
+    def _wait_until(self, may_enter: Callable[[], bool]) -> None:
+        ticket = object()
+        self._queue.append(ticket)
         try:
-            yield
+            self._changed.wait_for(lambda: self._queue[0] is ticket and may_enter())
         finally:
-            self._open_again()
+            self._queue.remove(ticket)
+            self._changed.notify_all()
 
-    def _open_again(self) -> None:
+    def _leave(self) -> None:
         with self._changed:
             self._alone = False
             self._changed.notify_all()

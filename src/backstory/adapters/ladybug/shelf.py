@@ -33,9 +33,17 @@ class Shelf:
             return self._databases[key]
 
     @contextmanager
-    def opened(self, database: GraphDatabase) -> Iterator[None]:
-        """Have the database open while the block runs; others may be closed for it."""
+    def open(self, database: GraphDatabase) -> Iterator[None]:
+        """Have the database open for reading while the block runs; others may be closed for it."""
         with database.gate.shared():
+            database.open()
+            self._put_away()
+            yield
+
+    @contextmanager
+    def open_alone(self, database: GraphDatabase) -> Iterator[None]:
+        """Have the database open, and nobody else in it, while the block runs."""
+        with database.gate.alone():
             database.open()
             self._put_away()
             yield
@@ -45,7 +53,7 @@ class Shelf:
         with self._lock:
             self._closed = True
         for database in self._databases.values():
-            with database.writing, database.gate.alone():
+            with database.changing, database.gate.alone():
                 database.close()
 
     def _put_away(self) -> None:

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, Self, TypeVar
 
+from ladybug import Connection
+
 from backstory.adapters.ladybug import files
 from backstory.adapters.ladybug.answers import answer
 from backstory.adapters.ladybug.bulk import build
@@ -75,96 +77,90 @@ class LadybugGraphStore:
         self._shelf.close()
 
     def write(self, change: GraphChange) -> None:
-        """Carry out a change, all or nothing."""
+        """Carry out a change, all or nothing. Of several nodes with one id the last counts."""
         database = self._shelf.take(change.graph)
-        with database.writing:
-            if change.nodes or database.exists:
-                files.check_room(self._folder, self._min_free_bytes)
-                _patiently(database, lambda: self._write(database, change))
+        with database.changing:
+            if not change.nodes and not database.exists:
+                return
+            files.check_room(self._folder, self._min_free_bytes)
+            with self._shelf.open_alone(database):
+                with database.reading() as connection:
+                    plan = plan_of(change, known_types(connection, change))
+                with database.transaction(plan.pairs) as connection:
+                    carry_out(connection, plan)
 
     def load(self, graph: GraphKey, nodes: Iterable[Node], edges: Iterable[Edge]) -> None:
         """Replace the whole graph, in bulk; until it is complete, readers see the old one."""
         database = self._shelf.take(graph)
-        with database.writing:
+        with database.changing, translated():
             files.check_room(self._folder, self._min_free_bytes)
-            built = build(database.place_to_build(), nodes, edges, min_free_bytes=self._min_free_bytes)
+            place = files.place_to_build(database.folder)
+            built = build(place, nodes, edges, min_free_bytes=self._min_free_bytes)
             with database.gate.alone():
-                database.replace(built)
+                database.close()
+                files.take_over(database.folder, built)
 
     def related(self, graph: GraphKey, start: Sequence[NodeRef], walk: Walk) -> Subgraph:
         """Walk from the start nodes, nearest first, always in the same order."""
         database = self._shelf.take(graph)
         if not database.exists:
             return Subgraph([], [])
-
-        def related() -> Subgraph:
-            with self._shelf.opened(database), database.reading() as connection:
-                return walk_from(connection, start, walk)
-
-        return _patiently(database, related)
+        return self._read(database, lambda connection: walk_from(connection, start, walk))
 
     def cypher(self, graph: GraphKey, query: ReadOnlyCypher, limits: Limits) -> Table:
-        """Answer a statement somebody else wrote, if all it does is read."""
+        """Answer a statement somebody else wrote, if all it does is read.
+
+        While it runs, nobody can write to the graph.
+        """
         statement = checked(query)
         database = self._shelf.take(graph)
         if not database.exists:
             with open_alone(_EMPTY, pool_bytes=_EMPTY_POOL_BYTES, threads=1) as connection:
                 return answer(connection, statement, limits.max_rows)
-        with self._shelf.opened(database), database.foreign(limits.timeout_s) as connection:
+        with self._shelf.open(database), database.foreign(limits.timeout_s) as connection:
             return answer(connection, statement, limits.max_rows)
 
     def describe(self, graph: GraphKey) -> GraphState:
         """Count what is there, by type."""
         database = self._shelf.take(graph)
-        if not database.exists:
-            return NO_GRAPH
-        return _patiently(database, lambda: self._count(database))
+        return self._read(database, _counted) if database.exists else NO_GRAPH
 
     def settle(self, graph: GraphKey) -> bool:
         """Bring the log into the graph's own file; False when there is no log."""
         database = self._shelf.take(graph)
-        with database.writing:
+        with database.changing:
             if database.is_settled:
                 return False
             files.check_room(self._folder, self._min_free_bytes)
-            database.mend()
-            with self._shelf.opened(database):
+            with self._shelf.open_alone(database):
                 database.checkpoint()
             return True
 
     def drop(self, graph: GraphKey) -> None:
         """Remove a graph; one that is not there is no error."""
         database = self._shelf.take(graph)
-        with database.writing, database.gate.alone():
-            database.discard()
+        with database.changing, database.gate.alone(), translated():
+            database.close()
+            files.discard(database.folder)
 
-    def _write(self, database: GraphDatabase, change: GraphChange) -> None:
-        database.mend()
-        with self._shelf.opened(database), database.reading() as connection:
-            plan = plan_of(change, known_types(connection, change))
-        database.allow(plan.pairs)
-        with self._shelf.opened(database):
-            with database.transaction() as connection:
-                carry_out(connection, plan)
-            database.changed(plan.pairs)
-
-    def _count(self, database: GraphDatabase) -> GraphState:
-        with self._shelf.opened(database), database.reading() as connection:
-            nodes = {type_: ask(connection, f"MATCH (n:{type_}) RETURN count(*)")[0][0] for type_ in NodeType}
-            edges = {
-                type_: ask(connection, f"MATCH ()-[e:{type_}]->() RETURN count(*)")[0][0]
-                for type_ in RelationshipType
-            }
-        return GraphState(
-            {type_: count for type_, count in nodes.items() if count},
-            {type_: count for type_, count in edges.items() if count},
-        )
+    def _read(self, database: GraphDatabase, action: Callable[[Connection], _Result]) -> _Result:
+        """Read; again, when a foreign statement that had taken all of the buffer pool has ended."""
+        with self._shelf.open(database):
+            try:
+                with database.reading() as connection:
+                    return action(connection)
+            except PoolExhausted:
+                with database.asking, database.reading() as connection:
+                    return action(connection)
 
 
-def _patiently(database: GraphDatabase, action: Callable[[], _Result]) -> _Result:
-    """Do it; if a foreign statement has taken all of the buffer pool, do it again when that has ended."""
-    try:
-        return action()
-    except PoolExhausted:
-        with database.asking:
-            return action()
+def _counted(connection: Connection) -> GraphState:
+    nodes = {type_: ask(connection, f"MATCH (n:{type_}) RETURN count(*)")[0][0] for type_ in NodeType}
+    edges = {
+        type_: ask(connection, f"MATCH ()-[e:{type_}]->() RETURN count(*)")[0][0]
+        for type_ in RelationshipType
+    }
+    return GraphState(
+        {type_: count for type_, count in nodes.items() if count},
+        {type_: count for type_, count in edges.items() if count},
+    )
