@@ -13,13 +13,12 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from backstory.actions.memory.search import WEIGHTS
 from backstory.model.project import Project, Scope
 from backstory.model.search import MemoryQuery, Scored
 from backstory.ports import Embedder, Matrix
 from backstory.ranking.chunks import chunks
 from backstory.ranking.fusion import fuse
-from backstory.ranking.memories import CANDIDATES
+from backstory.ranking.memories import CANDIDATES, WEIGHTS
 from backstory.ranking.words import terms
 from benchmarks.console import reporting
 from benchmarks.corpus import Draft

@@ -17,6 +17,18 @@ from backstory.ranking.words import terms
 #: every id becomes a Python object.
 CANDIDATES: Final = 100
 
+#: What a list's best candidate is worth. `python -m benchmarks quality --weights`, meaning beside words:
+#:
+#:   weight of meaning          0    .2    .5    .8     1   1.5
+#:   LoCoMo odd chats nDCG@10  .538  .548  .547  .530  .513  .487
+#:   LoCoMo even chats         .534  .546  .542  .515  .499  .449
+#:   LongMemEval nDCG@10       .656  .662  .667  .671  .671  .665
+#:   CoSQA MRR@10              .318  .350  .389  .401  .408  .412
+#:
+#: Half keeps nearly the best of the first two and most of the others. Words that are not projected yet
+#: are ranked by SQLite, and count as words.
+WEIGHTS: Final[Mapping[str, float]] = {"words": 1.0, "meaning": 0.5, "new words": 1.0}
+
 #: Longer metadata values cannot be filtered by; nobody filters by a paragraph.
 _MAX_LABEL_CHARS: Final = 200
 

@@ -1,9 +1,8 @@
 """Finding memories by meaning and by words, inside a project."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Final
 
 from backstory.actions.projection.vectors import FIELD, SPACE
 from backstory.engine import Engine
@@ -15,10 +14,8 @@ from backstory.model.search import MAX_LIMIT, FoundMemories, MemoryHit, MemoryQu
 from backstory.model.upkeep import Generation, Target
 from backstory.ports import Leg, Meaning, Words
 from backstory.ranking.fusion import Fused, fuse
-from backstory.ranking.memories import CANDIDATES, conditions
+from backstory.ranking.memories import CANDIDATES, WEIGHTS, conditions
 from backstory.ranking.words import terms
-
-WEIGHTS: Final[Mapping[str, float]] = {"words": 1.0, "meaning": 0.8, "new words": 1.0}
 
 
 @dataclass(slots=True)
@@ -94,5 +91,7 @@ def _hits(engine: Engine, scope: Scope, fused: Iterator[Fused], limit: int) -> l
     with engine.records.reading() as records:
         while len(hits) < limit and (page := list(islice(fused, limit))):
             memories = records.memories.find(scope, [each.id for each in page])
-            hits += [MemoryHit(memories[each.id], each.score, each.parts) for each in page if each.id in memories]
+            hits += [
+                MemoryHit(memories[each.id], each.score, each.parts) for each in page if each.id in memories
+            ]
     return hits[:limit]
