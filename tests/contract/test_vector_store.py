@@ -4,7 +4,7 @@ import random
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from uuid import UUID
@@ -290,9 +290,9 @@ def test_a_page_may_begin_after_an_id_that_is_not_there(store: VectorStore) -> N
 
 
 def test_what_has_neither_words_nor_meaning_is_listed(store: VectorStore) -> None:
-    store.upsert(NOTES, [note(1), note(2, "cart", EAST)])
+    store.upsert(NOTES, [note(1), note(2, " \n"), note(3, "cart", EAST)])
 
-    assert numbers(answer(store, EVERY)) == [1, 2]
+    assert numbers(answer(store, EVERY)) == [1, 2, 3]
 
 
 def pages(store: VectorStore, limit: int) -> Iterator[list[Scored]]:
@@ -594,6 +594,31 @@ def test_many_threads_may_write_ask_settle_and_make_indexes_at_once(store: Vecto
         list(pool.map(work, range(threads)))
 
     assert store.describe()[NOTES].entries == threads * (rounds * batch - 1)
+
+
+def test_an_index_may_be_dropped_while_others_use_it(store: VectorStore) -> None:
+    threads = 8
+    together = threading.Barrier(threads + 1)
+
+    def use(thread: int) -> None:
+        together.wait()
+        for turn in range(30):
+            with suppress(StoreError):
+                store.upsert(NOTES, [note(thread * 100 + turn, "cart", EAST)])
+                found_by_all(store, Where(SHOP, ids=[id_of(thread * 100 + turn)]))
+
+    with ThreadPoolExecutor(threads) as pool:
+        users = [pool.submit(use, thread) for thread in range(threads)]
+        together.wait()
+        for _ in range(3):
+            store.drop(NOTES)
+            store.ensure(SPEC)
+        for user in users:
+            user.result()
+
+    store.drop(NOTES)
+    store.ensure(SPEC)
+    assert store.describe() == {NOTES: IndexState(0)}
 
 
 class Dice:

@@ -89,8 +89,8 @@ def test_upkeep_has_a_limit_to_the_size_of_a_segment(store: QdrantEdgeVectorStor
     optimizers = engine_settings(tmp_path)["optimizers"]
 
     assert isinstance(optimizers, dict)
-    assert optimizers["max_segment_size"] == 20_000 * DIMENSION * 2 // 1024
-    assert optimizers["indexing_threshold"] == 5_000 * DIMENSION * 2 // 1024
+    assert optimizers["max_segment_size"] == 40_000 * DIMENSION * 2 // 1024
+    assert optimizers["indexing_threshold"] == 20_000 * DIMENSION * 2 // 1024
 
 
 @pytest.mark.usefixtures("small_steps")
@@ -313,7 +313,7 @@ def test_a_damaged_index_is_reported_and_left_as_it_is(
             with pytest.raises(StoreCorrupt) as refused:
                 use()
             assert "backstory rebuild" in (refused.value.hint or "")
-        assert store.describe() == {NOTES: IndexState(0)}
+        assert store.describe() == {NOTES: IndexState(0, damaged=True)}
         assert {path: path.read_bytes() for path in (tmp_path / NOTES).rglob("*.json")} == damaged
 
         store.drop(NOTES)

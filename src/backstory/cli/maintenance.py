@@ -4,6 +4,7 @@ They open the store themselves, so no other process may have it open; its lock s
 """
 
 import json
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -61,7 +62,7 @@ def restore(source: Path, *, as_json: bool) -> None:
 @contextmanager
 def _progress() -> Iterator[Work]:
     """Work that shows a bar on a terminal, on standard error, and nothing elsewhere."""
-    with click.progressbar(length=1, file=click.get_text_stream("stderr"), show_pos=True) as bar:
+    with click.progressbar(length=1, file=sys.stderr, show_pos=True) as bar:
 
         def report(done: int, total: int | None, message: str) -> None:
             bar.label = message
