@@ -75,7 +75,7 @@ class IndexSpec:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One item of an index. A long text has several chunk vectors; the best one counts.
+    """One item of an index, under a UUID. A long text has several chunk vectors; the best one counts.
 
     `vectors` may lack a space (the item is then found by its words alone), `words` a field.
     Words come analysed, as terms separated by blanks: an engine splits them and nothing more,

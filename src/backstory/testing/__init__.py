@@ -1,5 +1,5 @@
-"""Engines for tests, shipped so that you can test what you build on Backstory without files or models."""
+"""Engines that need no disk and a deterministic embedder, for the tests of whoever builds on Backstory."""
 
-from backstory.testing.vectors import InMemoryVectorStore
-
-__all__ = ["InMemoryVectorStore"]
+from backstory.testing.embedder import WordEmbedder as WordEmbedder
+from backstory.testing.graph import InMemoryGraphStore as InMemoryGraphStore
+from backstory.testing.vectors import InMemoryVectorStore as InMemoryVectorStore
