@@ -91,6 +91,7 @@ class Records:
         )
         event.listen(self._engine, "connect", _prepare)
         event.listen(self._engine, "begin", _begin)
+        self._writing_engine = self._engine.execution_options(backstory_writes=True)
 
     @classmethod
     def open(cls, path: Path) -> Self:
@@ -165,10 +166,9 @@ class Records:
 
     @contextmanager
     def _connected(self, *, writes: bool) -> Iterator[Connection]:
-        with translated(self.path), self._engine.connect() as plain:
-            connection = plain.execution_options(backstory_writes=writes)
-            with connection.begin():
-                yield connection
+        engine = self._writing_engine if writes else self._engine
+        with translated(self.path), engine.connect() as connection, connection.begin():
+            yield connection
 
     def _check_before_use(self) -> None:
         if not self.path.exists() or self.path.stat().st_size > MAX_CHECKED_BYTES:

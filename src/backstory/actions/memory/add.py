@@ -55,7 +55,7 @@ def _first_version(project: Project, new: NewMemory) -> Memory:
 
 def _check_ends(records: Transaction, project: Project, new: NewMemory) -> None:
     ends = [wish.to for wish in new.relationships]
-    known = records.memories.find(project, ends)
+    known = records.memories.find(project, ends) if ends else {}
     for end in ends:
         if end not in known:
             raise InputError(

@@ -107,7 +107,7 @@ class _Lines:
     def add(self, table: _Table, row: schema.Row) -> None:
         """Add a row to a table's file."""
         waiting = self._waiting[table]
-        waiting.append(_DELIMITER.join(map(_field, row.values())) + "\n")
+        waiting.append(_DELIMITER.join([_field(value) for value in row.values()]) + "\n")
         if len(waiting) >= _LINES_IN_MEMORY:
             self._write(table)
 
@@ -127,4 +127,7 @@ class _Lines:
 def _field(value: object) -> str:
     if value is None:
         return ""
-    return f"{_QUOTE}{str(value).replace(_QUOTE, _QUOTE + _QUOTE)}{_QUOTE}"
+    text = str(value)
+    if _QUOTE in text:
+        text = text.replace(_QUOTE, _QUOTE + _QUOTE)
+    return _QUOTE + text + _QUOTE
