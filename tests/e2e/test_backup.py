@@ -73,6 +73,22 @@ def test_what_a_restore_replaces_is_kept(opening: Opening, place: Place, tmp_pat
     old.close()
 
 
+def test_a_damaged_store_is_replaced_and_its_files_are_kept(
+    opening: Opening, place: Place, tmp_path: Path
+) -> None:
+    with opening() as engine:
+        kept = remember(engine, "Retries use jittered backoff.")
+        back_up(engine, tmp_path / "monday.backup")
+    place.records.write_bytes(b"garbage" * 1000)
+
+    restored = restore(tmp_path / "monday.backup", place)
+
+    assert restored.replaced is not None
+    assert (restored.replaced / "backstory.db").read_bytes() == b"garbage" * 1000
+    with opening() as engine:
+        assert found(engine, "jittered") == [kept]
+
+
 def test_a_backup_can_be_restored_where_there_was_nothing(opening: Opening, tmp_path: Path) -> None:
     with opening() as engine:
         remember(engine, "Retries use jittered backoff.")

@@ -104,7 +104,7 @@ def test_a_full_disk_is_said_plainly_and_loses_nothing(tmp_path: Path) -> None:
             assert sum(statistics(engine, SHOP).memories.values()) == len(kept)
 
     assert "free some space" in (full.value.hint or "")
-    assert kept[0].pending == []
+    assert kept[0].pending == ()
     assert "BACKSTORY_MIN_FREE_MB" in kept[-1].pending[0]
 
 

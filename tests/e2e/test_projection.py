@@ -29,7 +29,7 @@ from backstory.ports import Entry
 from backstory.testing.embedder import WordEmbedder
 
 from .conftest import Opening
-from .doubles import Unreliable
+from .doubles import Choosy, Unreliable
 
 SHOP = Project("shop")
 
@@ -146,6 +146,20 @@ def test_an_interrupted_rebuild_goes_on_where_it_stopped(opening: Opening) -> No
         rebuild(engine, Work())
         assert live_names(engine) == {"memories-2", "graph-2"}
         assert statistics(engine, SHOP).index_entries == {"memories-2": 10}
+
+
+def test_a_text_that_is_refused_during_a_rebuild_holds_up_no_other(engine: Engine) -> None:
+    for n in range(5):
+        remember(engine, f"memory number {n}")
+    remember(engine, "a poison text")
+    choosy = replace(engine, vectors=Choosy(engine.vectors, "poison"))
+
+    rebuild(choosy, Work())
+
+    found = statistics(engine, SHOP)
+    assert found.index_entries == {"memories-2": 5}
+    assert found.refused == 1
+    assert search(engine, "number 3").degraded == []
 
 
 def test_another_embedder_is_noticed_and_search_goes_on_meanwhile(engine: Engine) -> None:

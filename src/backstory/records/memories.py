@@ -21,6 +21,7 @@ from sqlalchemy import (
     update,
 )
 
+from backstory.errors import NotFound
 from backstory.model.memory import MEMORY_TYPES, Memory, MemoryId, Relationship
 from backstory.model.passage import Index, Passage
 from backstory.model.project import Project, Scope
@@ -125,6 +126,15 @@ class Memories:
         """The memory with this id, deleted or not."""
         row = self._within(scope, _GET, _GET_INSIDE, id=id).one_or_none()
         return _memory(row) if row else None
+
+    def live(self, scope: Scope, id: str) -> Memory:
+        """The memory with this id; raises `NotFound` when there is none, or it was deleted."""
+        memory = self.get(scope, id)
+        if memory is None or memory.deleted_at is not None:
+            raise NotFound(
+                f"there is no memory {id} in this project", hint="search for it, and use the id of a hit"
+            )
+        return memory
 
     def find(self, scope: Scope, ids: Iterable[str]) -> Mapping[str, Memory]:
         """Those of the ids that are live memories."""

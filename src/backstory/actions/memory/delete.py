@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 
 from backstory.actions.projection.now import project_now
 from backstory.engine import Engine
-from backstory.errors import NotFound
 from backstory.model.memory import Memory
 from backstory.model.project import Project
 
@@ -23,10 +22,6 @@ def delete_memory(engine: Engine, project: Project, id: str) -> Deleted:
     """Let nobody find a memory any more; its text, links and history are kept."""
     now = datetime.now(UTC)
     with engine.records.writing() as records:
-        memory = records.memories.get(project, id)
-        if memory is None or memory.deleted_at is not None:
-            raise NotFound(
-                f"there is no memory {id} in this project", hint="search for it, and use the id of a hit"
-            )
+        memory = records.memories.live(project, id)
         records.memories.delete(memory, now)
     return Deleted(replace(memory, deleted_at=now), project_now(engine, id))

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from backstory.actions.projection.now import project_now
 from backstory.engine import Engine, Transaction
-from backstory.errors import ContentRefused, InputError, NotFound, StaleVersion
+from backstory.errors import ContentRefused, InputError, StaleVersion
 from backstory.model.memory import (
     Memory,
     MemoryChange,
@@ -59,11 +59,7 @@ def _problems_of(change: MemoryChange) -> Iterator[Problem]:
 
 
 def _present(records: Transaction, project: Project, id: str, expected_version: int | None) -> Memory:
-    memory = records.memories.get(project, id)
-    if memory is None or memory.deleted_at is not None:
-        raise NotFound(
-            f"there is no memory {id} in this project", hint="search for it, and use the id of a hit"
-        )
+    memory = records.memories.live(project, id)
     if expected_version not in (None, memory.version):
         raise StaleVersion(
             f"memory {id} has version {memory.version} now, not {expected_version}",

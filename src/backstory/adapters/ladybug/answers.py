@@ -2,25 +2,24 @@
 
 import math
 from datetime import UTC, date, datetime, timedelta
-from decimal import Decimal
 from typing import Any, cast
-from uuid import UUID
 
 from ladybug import Connection, QueryResult
 
 from backstory.adapters.ladybug.cypher import Statement
 from backstory.adapters.ladybug.faults import PoolExhausted, translated
 from backstory.errors import InputError
-from backstory.model.graph import Table
+from backstory.model.graph import Limits, Table
 
 
-def answer(connection: Connection, statement: Statement, max_rows: int) -> Table:
-    """Run the statement and give at most so many of its rows. The connection is spent afterwards."""
+def answer(connection: Connection, statement: Statement, limits: Limits) -> Table:
+    """Run the statement within its limits. The connection is spent afterwards."""
     try:
         with translated(otherwise=InputError):
+            connection.set_query_timeout(max(1, round(limits.timeout_s * 1000)))
             # A second lock on the door: it stops writes to the graph, though not to files.
             connection.execute("BEGIN TRANSACTION READ ONLY")
-            return _table(connection, statement, max_rows)
+            return _table(connection, statement, limits.max_rows)
     except PoolExhausted as error:
         raise InputError(
             "the statement needs more memory than it may use",
@@ -50,14 +49,10 @@ def plain(value: Any) -> object:
             return value.isoformat()
         case timedelta():
             return value.total_seconds()
-        case Decimal():
-            return float(value)
-        case bytes() | bytearray():
-            return value.hex()
-        case UUID():
-            return str(value)
-        case _:
+        case None | bool() | int() | str():
             return value
+        case _:
+            return str(value)
 
 
 def _plain_map(value: dict[Any, Any]) -> dict[str, object]:

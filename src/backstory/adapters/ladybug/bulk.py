@@ -64,7 +64,7 @@ def _copied(path: Path, tables: dict[_Table, Path]) -> Path:
         connection.execute("CHECKPOINT")
     if files.has_log(path):
         raise StoreFull("the graph could not be written out whole", hint="free some space and try again")
-    with path.open("rb") as file:
+    with path.open("r+b") as file:
         os.fsync(file)
     return path
 

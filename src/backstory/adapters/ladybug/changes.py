@@ -4,9 +4,9 @@ The plan is made of values alone; `carry_out` runs it inside a transaction that 
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from ladybug import Connection
 
@@ -14,6 +14,9 @@ from backstory.adapters.ladybug import schema
 from backstory.adapters.ladybug.database import ask
 from backstory.adapters.ladybug.schema import Pair
 from backstory.model.graph import Edge, GraphChange, Node, NodeRef, NodeType
+
+# The engine holds 10 KB for each row it is given: 50,000 at once would be 1 GB.
+_ROWS_A_STATEMENT: Final = 1000
 
 _Key = TypeVar("_Key", bound=Hashable)
 _Value = TypeVar("_Value")
@@ -85,8 +88,11 @@ def carry_out(connection: Connection, plan: Plan) -> None:
         ask(connection, schema.create_edges(pair), rows=[schema.edge_row(edge) for edge in edges])
 
 
-def _grouped(values: Iterable[_Value], key: Callable[[_Value], _Key]) -> Iterable[tuple[_Key, list[_Value]]]:
+def _grouped(values: Iterable[_Value], key: Callable[[_Value], _Key]) -> Iterator[tuple[_Key, list[_Value]]]:
+    """Give values with the same key together, as many at a time as one statement should take."""
     groups: defaultdict[_Key, list[_Value]] = defaultdict(list)
     for value in values:
         groups[key(value)].append(value)
-    return groups.items()
+    for each, members in groups.items():
+        for at in range(0, len(members), _ROWS_A_STATEMENT):
+            yield each, members[at : at + _ROWS_A_STATEMENT]

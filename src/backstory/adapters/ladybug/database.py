@@ -141,13 +141,12 @@ class GraphDatabase:
                 connection.close()
 
     @contextmanager
-    def foreign(self, timeout_s: float) -> Iterator[Connection]:
+    def foreign(self) -> Iterator[Connection]:
         """Lend a connection that is used once, for a statement somebody else wrote.
 
         Such a statement can take all of the buffer pool, and gives it back when its connection closes.
         """
         with self.asking, translated(), self._connect() as connection:
-            connection.set_query_timeout(max(1, round(timeout_s * 1000)))
             yield connection
 
     @contextmanager

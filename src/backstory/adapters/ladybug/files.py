@@ -9,6 +9,8 @@ import hashlib
 import re
 import shutil
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -45,12 +47,16 @@ def has_log(database: Path) -> bool:
     return log.exists() and log.stat().st_size > 0
 
 
-def place_to_build(folder: Path) -> Path:
-    """Give an empty folder for making the next database of a graph."""
+@contextmanager
+def place_to_build(folder: Path) -> Iterator[Path]:
+    """Lend an empty folder for making the next database of a graph; what stays in it is removed."""
     place = folder / _UNFINISHED
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir(parents=True)
-    return place
+    try:
+        yield place
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
 
 
 def take_over(folder: Path, built: Path) -> None:
@@ -58,9 +64,8 @@ def take_over(folder: Path, built: Path) -> None:
     old = newest(folder)
     current = folder / f"{_number(old) + 1 if old else 1}{_SUFFIX}"
     built.rename(current)
-    shutil.rmtree(folder / _UNFINISHED)
     for file in folder.iterdir():
-        if file != current:
+        if file.is_file() and file != current:
             file.unlink()
 
 

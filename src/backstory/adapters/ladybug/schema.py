@@ -59,10 +59,8 @@ TYPES_OF_IDS: Final = " UNION ALL ".join(
     for label in NodeType
 )
 
-_encode: Final = json.JSONEncoder(
-    ensure_ascii=False
-).encode  # made once: making it takes longer than using it
-_NODE_COLUMNS: Final = "{0}.id, {0}.name, {0}.memory_id, {0}.created_at, {0}.metadata"
+# Made once: making it takes longer than using it.
+_encode: Final = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def add_pair(pair: Pair) -> str:
@@ -72,7 +70,10 @@ def add_pair(pair: Pair) -> str:
 
 def nodes_by_id(label: NodeType) -> str:
     """Read the nodes of one type with an id among $ids."""
-    return f"UNWIND $ids AS i MATCH (n:{label}) WHERE n.id = i RETURN {_NODE_COLUMNS.format('n')}"
+    return (
+        f"UNWIND $ids AS i MATCH (n:{label}) WHERE n.id = i"
+        " RETURN n.id, n.name, n.memory_id, n.created_at, n.metadata"
+    )
 
 
 def steps_from(

@@ -79,7 +79,7 @@ class LadybugGraphStore:
     def write(self, change: GraphChange) -> None:
         """Carry out a change, all or nothing. Of several nodes with one id the last counts."""
         database = self._shelf.take(change.graph)
-        with database.changing:
+        with database.changing, translated():
             if not change.nodes and not database.exists:
                 return
             files.check_room(self._folder, self._min_free_bytes)
@@ -92,9 +92,8 @@ class LadybugGraphStore:
     def load(self, graph: GraphKey, nodes: Iterable[Node], edges: Iterable[Edge]) -> None:
         """Replace the whole graph, in bulk; until it is complete, readers see the old one."""
         database = self._shelf.take(graph)
-        with database.changing, translated():
-            files.check_room(self._folder, self._min_free_bytes)
-            place = files.place_to_build(database.folder)
+        with database.changing, translated(), files.place_to_build(database.folder) as place:
+            files.check_room(place, self._min_free_bytes)
             built = build(place, nodes, edges, min_free_bytes=self._min_free_bytes)
             with database.gate.alone():
                 database.close()
@@ -116,9 +115,9 @@ class LadybugGraphStore:
         database = self._shelf.take(graph)
         if not database.exists:
             with open_alone(_EMPTY, pool_bytes=_EMPTY_POOL_BYTES, threads=1) as connection:
-                return answer(connection, statement, limits.max_rows)
-        with self._shelf.open(database), database.foreign(limits.timeout_s) as connection:
-            return answer(connection, statement, limits.max_rows)
+                return answer(connection, statement, limits)
+        with self._shelf.open(database), database.foreign() as connection:
+            return answer(connection, statement, limits)
 
     def describe(self, graph: GraphKey) -> GraphState:
         """Count what is there, by type."""
@@ -128,7 +127,7 @@ class LadybugGraphStore:
     def settle(self, graph: GraphKey) -> bool:
         """Bring the log into the graph's own file; False when there is no log."""
         database = self._shelf.take(graph)
-        with database.changing:
+        with database.changing, translated():
             if database.is_settled:
                 return False
             files.check_room(self._folder, self._min_free_bytes)
