@@ -1,5 +1,7 @@
 """Whatever happens, in whatever order: records, vectors and graph say the same in the end."""
 
+import shutil
+import subprocess
 import tempfile
 from collections.abc import Iterable
 from contextlib import ExitStack
@@ -42,15 +44,20 @@ class Store(RuleBasedStateMachine):
     @initialize()
     def open(self) -> None:
         self.stack = ExitStack()
-        folder = self.stack.enter_context(tempfile.TemporaryDirectory())
-        self.settings = read_settings({"BACKSTORY_HOME": str(Path(folder)), "BACKSTORY_MIN_FREE_MB": "1"})
+        self.folder = Path(self.stack.enter_context(tempfile.TemporaryDirectory()))
+        self.lives = 0
         self.expected: dict[MemoryId, tuple[Project, str]] = {}
         self.edges: set[tuple[str, str]] = set()
         self._start()
 
+    @property
+    def home(self) -> Path:
+        return self.folder / str(self.lives)
+
     def _start(self) -> None:
         self.opened = ExitStack()
-        real = self.opened.enter_context(open_engine(self.settings))
+        environ = {"BACKSTORY_HOME": str(self.home), "BACKSTORY_MIN_FREE_MB": "1"}
+        real = self.opened.enter_context(open_engine(read_settings(environ)))
         self.vectors, self.graph = Unreliable(real.vectors), Unreliable(real.graph)
         self.engine: Engine = replace(real, vectors=self.vectors, graph=self.graph)
 
@@ -104,6 +111,15 @@ class Store(RuleBasedStateMachine):
         self._start()
 
     @rule()
+    def crash(self) -> None:
+        """What a killed process leaves is what lies on the disk now: go on with a copy of that."""
+        left, self.lives = self.home, self.lives + 1
+        subprocess.run(["cp", "-R", left, self.home], check=True)  # it keeps the holes in sparse files
+        self.opened.close()
+        shutil.rmtree(left)
+        self._start()
+
+    @rule()
     def rebuild(self) -> None:
         self.vectors.down = self.graph.down = False
         rebuild(self.engine, Work())
@@ -149,5 +165,5 @@ class Store(RuleBasedStateMachine):
 
 TestStore = Store.TestCase
 TestStore.settings = settings(
-    max_examples=12, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=15, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
 )
