@@ -1,6 +1,6 @@
 """Stores to measure: opened in a folder of their own, and filled in bulk."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import islice
@@ -28,7 +28,7 @@ class Loading:
 
     memories: int
     records_s: float
-    projection_s: dict[str, float]
+    projection_s: Mapping[str, float]
     settling_s: float
 
     @property
