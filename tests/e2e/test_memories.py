@@ -12,13 +12,15 @@ from backstory.actions.memory.delete import delete_memory
 from backstory.actions.memory.get import get_memory
 from backstory.actions.memory.search import search_memories
 from backstory.actions.memory.update import update_memory
+from backstory.actions.projection.generations import prepare
 from backstory.actions.projection.now import graph_of
 from backstory.engine import Engine
 from backstory.errors import ContentRefused, InputError, NotFound, StaleVersion
-from backstory.model.graph import RelationshipType, Walk
+from backstory.model.graph import Limits, ReadOnlyCypher, RelationshipType, Walk
 from backstory.model.memory import MEMORY_TYPES, MemoryChange, MemoryId, NewMemory, Relationship
 from backstory.model.project import ALL_PROJECTS, Project, Scope
 from backstory.model.search import MemoryQuery
+from backstory.testing import WordEmbedder
 
 from .conftest import Opening
 from .doubles import Choosy, Unreliable
@@ -167,6 +169,35 @@ def test_nothing_of_one_project_is_seen_from_another(engine: Engine) -> None:
         refs = [edge.start for edge in records.links.edges_in(BANK)]
     assert engine.graph.related(graph, refs, Walk(depth=3)).nodes == []
     assert sum(engine.graph.describe(graph).nodes.values()) == 1
+
+
+@pytest.mark.parametrize("way", ["projected", "waiting", "down", "rebuilding", "restarted"])
+def test_no_way_of_searching_leaves_the_project(opening: Opening, way: str) -> None:
+    with opening() as real:
+        vectors = Unreliable(real.vectors)
+        engine = replace(real, vectors=vectors)
+        vectors.down = way in ("waiting", "down")
+        for project in (SHOP, BANK):
+            add_memory(engine, project, NewMemory("design", f"The vault code of the {project}."))
+        vectors.down = way == "down"
+        if way == "rebuilding":
+            prepare(replace(engine, embedder=WordEmbedder()))
+        if way != "restarted":
+            assert seen_from(engine, BANK) == {BANK}
+            return
+    with opening() as again:
+        assert seen_from(again, BANK) == {BANK}
+
+
+def seen_from(engine: Engine, project: Project) -> set[Project]:
+    """The projects of all that is found in one, by a search and in the graph."""
+    found = search_memories(engine, project, MemoryQuery("vault code", limit=100)).hits
+    everything = ReadOnlyCypher("MATCH (n) RETURN n.memory_id")
+    graph = engine.graph.cypher(graph_of(engine, project), everything, Limits())
+    with engine.records.reading() as records:
+        memories = records.memories.find(ALL_PROJECTS, [str(row[0]) for row in graph.rows])
+    assert len(memories) == len(graph.rows) == 1
+    return {hit.memory.project for hit in found} | {memory.project for memory in memories.values()}
 
 
 def test_all_projects_are_searched_when_that_is_asked_for(engine: Engine) -> None:

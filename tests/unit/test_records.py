@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from sqlalchemy import ClauseElement
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.schema import CreateIndex, CreateTable
 
@@ -20,11 +21,13 @@ from backstory.model.project import ALL_PROJECTS, Project
 from backstory.model.search import AnyOf, Between, Where
 from backstory.model.upkeep import Target
 from backstory.ranking.memories import passage_of
-from backstory.records import schema
+from backstory.records import audit, generations, links, marks, memories, passages, schema, store
 from backstory.records.migrations import migrate
 from backstory.records.records import Records
 
 SHOP, BANK = Project("shop"), Project("bank")
+
+POSTGRESQL = postgresql.dialect()  # type: ignore[no-untyped-call]  # SQLAlchemy leaves it untyped
 
 
 @pytest.fixture
@@ -312,10 +315,21 @@ def test_a_whole_check_finds_words_that_went_missing(records: Records) -> None:
         records.problems()
 
 
-def test_every_table_can_be_made_in_postgresql() -> None:
-    dialect = postgresql.dialect()  # type: ignore[no-untyped-call]  # SQLAlchemy leaves it untyped
+STATEMENTS = {
+    f"{module.__name__}.{name}": value
+    for module in (audit, generations, links, marks, memories, passages, store)
+    for name, value in vars(module).items()
+    if isinstance(value, ClauseElement) and value.supports_execution
+}
 
+
+@pytest.mark.parametrize("name", STATEMENTS)
+def test_every_statement_can_be_said_in_postgresql(name: str) -> None:
+    assert str(STATEMENTS[name].compile(dialect=POSTGRESQL))
+
+
+def test_every_table_can_be_made_in_postgresql() -> None:
     for table in schema.metadata.sorted_tables:
-        assert str(CreateTable(table).compile(dialect=dialect))
+        assert str(CreateTable(table).compile(dialect=POSTGRESQL))
         for index in table.indexes:
-            assert str(CreateIndex(index).compile(dialect=dialect))
+            assert str(CreateIndex(index).compile(dialect=POSTGRESQL))
