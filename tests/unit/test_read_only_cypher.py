@@ -5,7 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from ladybug import Connection
 
@@ -181,6 +181,7 @@ def passed(text: str, **parameters: object) -> str:
 @pytest.fixture(scope="module")
 def engine() -> Iterator[Connection]:
     with open_alone(Path(":memory:"), pool_bytes=64 << 20, threads=1) as connection:
+        connection.execute("CREATE (:Memory {id: 'a', name: 'a'}), (:Function {id: 'b', name: 'b'})")
         yield connection
 
 
@@ -286,3 +287,33 @@ def test_a_clause_that_does_more_is_refused_wherever_it_stands(data: st.DataObje
 
     with pytest.raises(InputError):
         passed(text)
+
+
+SHORT = [text.split(" ") for text in READING + HOSTILE if len(text) < 200]
+
+
+def everything(engine: Connection) -> list[list[object]]:
+    return [
+        *ask(engine, "MATCH (n) RETURN label(n), n.id, n.name"),
+        *ask(engine, "CALL show_tables() RETURN name ORDER BY name"),
+    ]
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data())
+def test_whatever_passes_leaves_the_graph_and_the_disk_alone(
+    engine: Connection, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, data: st.DataObject
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    begin, middle, end = (data.draw(st.sampled_from(SHORT)) for _ in range(3))
+    cut = [data.draw(st.integers(0, len(part))) for part in (begin, middle, end)]
+    text = " ".join(begin[: cut[0]] + middle[cut[1] :] + end[cut[2] :])
+    before = everything(engine)
+
+    with suppress(InputError):
+        statement = checked(ReadOnlyCypher(text, {"id": "a", "ids": ["a"], "x": 1}))
+        with suppress(RuntimeError):  # the engine did not understand it
+            engine.execute(statement.text, dict(statement.parameters))
+
+    assert everything(engine) == before
+    assert list(tmp_path.iterdir()) == []

