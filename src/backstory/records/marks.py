@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from sqlalchemy import Connection, Select, bindparam, delete, func, insert, select, tuple_, update
+from sqlalchemy import Connection, Select, bindparam, delete, func, insert, select, update
 
 from backstory.model.project import Project
 from backstory.model.upkeep import Mark, Target
@@ -17,8 +17,10 @@ _AT: Final = _COLUMNS.target == bindparam("at")
 _ABOUT: Final = _COLUMNS.subject.in_(bindparam("subjects", expanding=True))
 _WAITING: Final = _COLUMNS.refusal.is_(None)
 _REFUSED: Final = _COLUMNS.refusal.is_not(None)
-_AS_READ: Final = tuple_(_COLUMNS.target, _COLUMNS.subject, _COLUMNS.revision).in_(
-    bindparam("marks", expanding=True)
+_AS_READ: Final = (
+    (_COLUMNS.target == bindparam("at"))
+    & (_COLUMNS.subject == bindparam("about"))
+    & (_COLUMNS.revision == bindparam("read"))
 )
 
 _INSERT: Final = insert(_MARKS)
@@ -82,7 +84,7 @@ class Marks:
 
     def clear(self, done: Sequence[Mark]) -> None:
         """Forget marks, except those that were set anew since they were read."""
-        self._connection.execute(_CLEAR, {"marks": _keys(done)})
+        self._connection.execute(_CLEAR, [_key(mark) for mark in done])
 
     def clear_in(self, target: Target, project: Project, through: int) -> None:
         """Forget all marks of a project up to a revision."""
@@ -91,7 +93,7 @@ class Marks:
 
     def refuse(self, mark: Mark, why: str) -> None:
         """Set a mark aside: the engine will not take this content."""
-        self._connection.execute(_REFUSE, {"marks": _keys([mark]), "refusal": why[:1000]})
+        self._connection.execute(_REFUSE, _key(mark) | {"refusal": why[:1000]})
 
     def forgive(self) -> None:
         """Let refused marks be tried again."""
@@ -115,5 +117,5 @@ class Marks:
         return [Mark(Target(row.target), row.subject, row.place, row.project, row.revision) for row in rows]
 
 
-def _keys(marks: Sequence[Mark]) -> list[tuple[str, str, int]]:
-    return [(mark.target.value, mark.subject, mark.revision) for mark in marks]
+def _key(mark: Mark) -> dict[str, Any]:
+    return {"at": mark.target.value, "about": mark.subject, "read": mark.revision}

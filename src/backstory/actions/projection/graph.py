@@ -1,6 +1,5 @@
 """Memories and their links become nodes and edges."""
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -17,17 +16,11 @@ FINGERPRINT: Final = "memories-1"
 
 
 def project(engine: Engine, marks: Sequence[Mark]) -> None:
-    """Bring what is marked into every generation in use, as the records have it now."""
-    by_project: dict[Project, list[Mark]] = defaultdict(list)
-    for mark in marks:
-        by_project[Project(mark.project)].append(mark)
+    """Bring what is marked, all in one project, into every generation in use, as the records have it now."""
+    project = Project(marks[0].project)
     with engine.records.reading() as records:
         generations = records.generations.of(TARGET, GenerationState.LIVE, GenerationState.BUILDING)
-        changes = [
-            _change(records, GraphKey(owner, generation.number), own)
-            for owner, own in by_project.items()
-            for generation in generations
-        ]
+        changes = [_change(records, GraphKey(project, each.number), marks) for each in generations]
     for change in changes:
         engine.graph.write(change)
 

@@ -93,9 +93,11 @@ def shortage(engine: Engine) -> str | None:
 def _project_with_company(engine: Engine, subject: str) -> None:
     with engine.locks[Target.VECTORS]:
         with engine.records.reading() as records:
-            own = records.marks.of(Target.VECTORS, [subject])
-            others = records.marks.pending(Target.VECTORS, COMPANY) if own else []
-        refused = _project(engine, Target.VECTORS, own + [mark for mark in others if mark not in own])
+            marks = records.marks.pending(Target.VECTORS, COMPANY)
+            if not any(mark.subject == subject for mark in marks):
+                own = records.marks.of(Target.VECTORS, [subject])  # none if somebody took it along
+                marks = [*own, *marks] if own else []
+        refused = _project(engine, Target.VECTORS, marks)
     if subject in refused:
         raise ContentRefused(refused[subject], hint="change the content and try again; nothing was stored")
 
