@@ -1,5 +1,6 @@
 """The records file: what it promises to whoever reads and writes it."""
 
+import re
 import sqlite3
 import threading
 import uuid
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import ClauseElement
-from sqlalchemy.dialects import postgresql
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.schema import CreateIndex, CreateTable
 
 from backstory.errors import StoreCorrupt, StoreReadOnly, StoreTooNew
@@ -326,6 +327,32 @@ STATEMENTS = {
 @pytest.mark.parametrize("name", STATEMENTS)
 def test_every_statement_can_be_said_in_postgresql(name: str) -> None:
     assert str(STATEMENTS[name].compile(dialect=POSTGRESQL))
+
+
+@pytest.mark.parametrize(
+    ("statement", "way"),
+    [
+        (memories._FIND_INSIDE, "memories USING INDEX sqlite_autoindex_memories_1 (id=?)"),
+        (memories._GET_INSIDE, "memories USING INDEX sqlite_autoindex_memories_1 (id=?)"),
+        (passages._AFTER, "passages USING INDEX passages_by_index (index_name=? AND number>?)"),
+        (passages._IDS_AFTER, "passages USING INDEX sqlite_autoindex_passages_1 (id>?)"),
+        (links._EDGES_AT, "links USING INDEX links_by_end (to_id=?)"),
+        (links._EDGES_IN, "links USING INDEX links_by_project (project=?)"),
+        (marks._PENDING, "marks USING INDEX marks_in_order (target=?)"),
+        (marks._PENDING_IN, "marks USING INDEX marks_by_project (target=? AND project=?)"),
+    ],
+    ids=lambda value: "" if isinstance(value, str) else None,
+)
+def test_what_is_asked_often_is_found_by_an_index(
+    records: Records, statement: ClauseElement, way: str
+) -> None:
+    said = re.sub(r"\(__\[POSTCOMPILE_\w+\]\)", "(1, 2)", str(statement.compile(dialect=sqlite.dialect())))
+
+    with records._connected(writes=False) as connection:
+        plan = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {said}", (1,) * said.count("?")).all()
+
+    assert any(way in step[3] for step in plan), plan
+    assert not any(step[3].startswith("SCAN") for step in plan)
 
 
 def test_every_table_can_be_made_in_postgresql() -> None:

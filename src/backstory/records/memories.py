@@ -52,7 +52,9 @@ _LIVE: Final = _MEMORIES.c.deleted_at.is_(None)
 _GET: Final = _SELECT.where(_MEMORIES.c.id == bindparam("id"))
 _FIND: Final = _SELECT.where(_MEMORIES.c.id.in_(bindparam("ids", expanding=True)), _LIVE)
 _GET_INSIDE: Final = _GET.where(_IN_PROJECT)
-_FIND_INSIDE: Final = _FIND.where(_IN_PROJECT)
+# Written so that SQLite goes by the ids. By the project it reads all of it: 13.6 ms against 0.08 for ten ids
+# in a project of 5,000.
+_FIND_INSIDE: Final = _FIND.where(_MEMORIES.c.project.concat("") == bindparam("project"))
 _LIVE_INSIDE: Final = _SELECT.where(_IN_PROJECT, _LIVE).order_by(schema.passages.c.number)
 
 

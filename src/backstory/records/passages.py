@@ -23,9 +23,11 @@ _AFTER: Final = (
     .order_by(_COLUMNS.number)
     .limit(bindparam("most"))
 )
+# Written so that SQLite walks the ids in order. By the index's name it would sort all of them for each page.
 _IDS_AFTER: Final = (
     select(_COLUMNS.id)
-    .where(_IN_INDEX, _COLUMNS.id > bindparam("after"))
+    .where(_COLUMNS.id > bindparam("after"))
+    .where(_COLUMNS.index_name.concat("") == bindparam("index"), _COLUMNS.live)
     .order_by(_COLUMNS.id)
     .limit(bindparam("most"))
 )

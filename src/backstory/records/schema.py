@@ -144,6 +144,7 @@ links = Table(
     Column("metadata", JSON, nullable=False),
     Index("links_once", "from_id", "type", "to_id", unique=True),
     Index("links_by_end", "to_id"),
+    Index("links_by_project", "project", "number"),
     sqlite_autoincrement=True,
 )
 
