@@ -1,6 +1,9 @@
-"""The documentation, held against the code: every setting and every command, and nothing that is neither."""
+"""The documentation, held against the code: settings, commands, tables, and the example that it gives."""
 
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,6 +11,7 @@ import click
 import pytest
 
 from backstory.cli import backstory
+from backstory.records.schema import metadata
 from backstory.settings.catalogue import CONFIG, HOME, SECTIONS, SETTINGS
 from backstory.settings.setting import Setting
 
@@ -68,3 +72,20 @@ def _paths(command: click.Command | None, path: str) -> Iterator[str]:
 @pytest.mark.parametrize("command", list(_paths(backstory, "backstory")))
 def test_the_command_is_documented(command: str) -> None:
     assert any(re.search(rf"\b{command}\b", page.read_text("utf-8")) for page in PAGES)
+
+
+def test_the_readme_s_example_runs_as_it_stands(tmp_path: Path) -> None:
+    (example,) = re.findall(r"```python\n(.*?)```", (REPOSITORY / "README.md").read_text("utf-8"), re.DOTALL)
+    environ = {**os.environ, "BACKSTORY_HOME": str(tmp_path / "home")}
+
+    done = subprocess.run(
+        [sys.executable, "-c", example], env=environ, capture_output=True, text=True, check=False
+    )
+
+    assert done.stderr == ""
+    assert "Retries wait with jitter" in done.stdout.splitlines()[0]
+
+
+@pytest.mark.parametrize("table", metadata.tables)
+def test_the_architecture_page_says_what_the_table_holds(table: str) -> None:
+    assert f"`{table}`" in (REPOSITORY / "docs" / "architecture.md").read_text("utf-8")
