@@ -22,6 +22,7 @@ from backstory.errors import Cancelled, StoreFull, StoreUnavailable
 from backstory.http.worker import Worker
 from backstory.model.graph import GraphChange, GraphKey, Node, NodeRef, NodeType, RelationshipType
 from backstory.model.memory import MemoryId, NewMemory, Relationship
+from backstory.model.passage import Index
 from backstory.model.project import ALL_PROJECTS, Project
 from backstory.model.search import FoundMemories, MemoryQuery, Where
 from backstory.model.upkeep import GenerationState
@@ -191,6 +192,23 @@ def test_going_back_to_the_old_embedder_drops_the_unfinished_generation(engine: 
     assert live_names(engine) == {"memories-1", "graph-1"}
     assert set(engine.vectors.describe()) == {"memories-1"}
     assert search(engine, "jittered").degraded == []
+
+
+def test_an_index_made_for_other_filters_is_replaced(
+    opening: Opening, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opening() as engine:
+        kept = remember(engine, "Retries use jittered backoff.")
+    labels = {Index.MEMORIES: ("type", "metadata", "mood")}
+    monkeypatch.setattr("backstory.actions.projection.vectors._LABELS", labels)
+
+    with opening() as engine:
+        new = remember(engine, "Sessions are kept in Redis.")
+        assert [hit.memory.id for hit in search(engine, "redis").hits] == [new]
+        assert [hit.memory.id for hit in search(engine, "jittered").hits] == [kept]
+        catch_up(engine)
+        assert search(engine, "jittered").degraded == []
+        assert statistics(engine, SHOP).index_entries == {"memories-2": 2}
 
 
 def test_lost_vectors_are_made_again_while_words_still_answer(opening: Opening, home: Path) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
-from backstory.actions.projection.vectors import FIELD, SPACE
+from backstory.actions.projection.vectors import FIELD, SPACE, fingerprint
 from backstory.engine import Engine
 from backstory.errors import InputError, StoreError
 from backstory.model.memory import MEMORY_TYPES
@@ -70,7 +70,7 @@ def _ask_engine(engine: Engine, live: Generation | None, text: str, words: str, 
         raise StoreError("the index is being built")
     legs: dict[str, Leg] = {"words": Words(FIELD, words, CANDIDATES)}
     degraded = []
-    if live.fingerprint == engine.embedder.fingerprint:
+    if live.fingerprint == fingerprint(engine, Index.MEMORIES):
         legs["meaning"] = Meaning(SPACE, engine.embedder.embed_query(text), CANDIDATES)
     else:
         degraded.append(

@@ -79,10 +79,8 @@ def drop_retired(engine: Engine) -> bool:
 
 def _fingerprints(engine: Engine) -> Mapping[str, str]:
     """What each projection is made with; another value means that it has to be made anew."""
-    return {
-        **{index.value: engine.embedder.fingerprint for index in INDEXES},
-        graph.TARGET: graph.FINGERPRINT,
-    }
+    indexes = {index.value: vectors.fingerprint(engine, index) for index in INDEXES}
+    return {**indexes, graph.TARGET: graph.FINGERPRINT}
 
 
 def _begin(engine: Engine, records: Transaction, target: str, state: GenerationState) -> None:
@@ -93,12 +91,17 @@ def _begin(engine: Engine, records: Transaction, target: str, state: GenerationS
 
 
 def _retire_unfit(records: Transaction, target: str, fingerprint: str, present: Set[str]) -> None:
-    """Retire generations whose data is gone or damaged, and unfinished ones that another embedder began."""
+    """Retire generations that cannot be used, and unfinished ones that another embedder began."""
     for generation in records.generations.of(target, *_IN_USE):
-        gone = target != graph.TARGET and generation.name not in present
         stale = generation.state is GenerationState.BUILDING and generation.fingerprint != fingerprint
-        if gone or stale:
+        if stale or (target != graph.TARGET and not _usable(generation, present)):
             records.generations.retire(generation)
+
+
+def _usable(generation: Generation, present: Set[str]) -> bool:
+    """Whether an index is there, is whole, and can take the entries of this version."""
+    layout = vectors.layout(Index(generation.target))
+    return generation.name in present and generation.fingerprint.endswith(layout)
 
 
 def _build_index(engine: Engine, generation: Generation) -> int:

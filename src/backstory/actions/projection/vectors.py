@@ -1,5 +1,6 @@
 """Passages become entries of an index."""
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -27,6 +28,17 @@ _NUMBERS: Final = {Index.MEMORIES: ("created_at", "updated_at", "importance")}
 _WORDS: Final = WordField(FIELD, k1=0.9, b=0.4, average_words=30)
 
 
+def layout(index: Index) -> str:
+    """What an index is made for, in short. Nothing can be added later: another layout is a new index."""
+    made_for = ((SPACE,), (_WORDS,), _LABELS[index], _NUMBERS[index])
+    return hashlib.sha256(repr(made_for).encode()).hexdigest()[:8]
+
+
+def fingerprint(engine: Engine, index: Index) -> str:
+    """What a generation of the index is made with; one with another cannot be asked by meaning."""
+    return f"{engine.embedder.fingerprint} {layout(index)}"
+
+
 def specification(generation: Generation, dimension: int) -> IndexSpec:
     """The index that holds a generation."""
     index = Index(generation.target)
@@ -50,7 +62,7 @@ def write(engine: Engine, generations: Sequence[Generation], passages: Sequence[
     """Write passages into generations. One made by another embedder gets their words alone."""
     if not passages:
         return
-    own = [each for each in generations if each.fingerprint == engine.embedder.fingerprint]
+    own = [each for each in generations if each.fingerprint == fingerprint(engine, Index(each.target))]
     vectors = embedded(engine, passages) if own else {}
     for generation in generations:
         known = vectors if generation in own else {}
