@@ -10,6 +10,7 @@ from backstory.actions.maintenance.statistics import statistics
 from backstory.actions.memory.add import add_memory
 from backstory.actions.memory.search import search_memories
 from backstory.engine import Engine
+from backstory.http.worker import Worker
 from backstory.model.memory import NewMemory
 from backstory.model.project import ALL_PROJECTS, Project
 from backstory.model.search import MemoryQuery
@@ -44,7 +45,7 @@ def ask(engine: Engine, question: str) -> None:
 
 
 def main() -> None:
-    with open_engine(read_settings()) as engine:
+    with open_engine(read_settings()) as engine, Worker(engine):
         if not statistics(engine, ALL_PROJECTS).memories:
             load_sample(engine)
         show_what_is_there(engine)
