@@ -1,7 +1,7 @@
 """Making vectors and graph anew from the records, beside the ones in use."""
 
 from backstory.actions.projection.generations import begin_all, build_step, building, drop_retired
-from backstory.actions.projection.now import project_pending, shortage
+from backstory.actions.projection.now import shortage
 from backstory.engine import Engine, Work
 from backstory.errors import StoreFull
 from backstory.model.passage import Index
@@ -19,5 +19,4 @@ def rebuild(engine: Engine, work: Work) -> None:
         for generation in generations:
             work.step(min(done, total), total, f"building {generation.name}")
             done += build_step(engine, generation)
-    project_pending(engine, work)
     drop_retired(engine)

@@ -122,17 +122,28 @@ def _write_page(engine: Engine, generation: Generation, passages: Sequence[Passa
     try:
         vectors.write(engine, [generation], passages)
     except ContentRefused:
-        with engine.records.writing() as records:  # projecting marks tells the bad texts from the good
-            for passage in passages:
-                records.marks.set(passage.id, {Target.VECTORS: passage.index.value}, passage.project.name)
+        for passage in passages:
+            _write_alone(engine, generation, passage)
+
+
+def _write_alone(engine: Engine, generation: Generation, passage: Passage) -> None:
+    """Write one passage; if it is refused, set it aside, so that it holds up no other."""
+    try:
+        vectors.write(engine, [generation], [passage])
+    except ContentRefused as refusal:
+        with engine.records.writing() as records:
+            records.marks.set(passage.id, {Target.VECTORS: passage.index.value}, passage.project.name)
+            for mark in records.marks.of(Target.VECTORS, [passage.id]):
+                records.marks.refuse(mark, str(refusal))
 
 
 def _finish_index(engine: Engine, generation: Generation) -> None:
-    while project_batch(engine, Target.VECTORS):
-        pass
+    """Let a generation answer that holds what the records hold."""
     if reconcile_index(engine, generation, Work()):
-        while project_batch(engine, Target.VECTORS):
-            pass
+        with engine.records.reading() as records:
+            waiting = records.marks.count().get(Target.VECTORS, 0)
+        for _ in range(0, waiting, BATCH):  # not until none is left: others go on writing
+            project_batch(engine, Target.VECTORS)
         if found := reconcile_index(engine, generation, Work()):
             raise StoreError(
                 f"the new generation {generation.name} differs from the records in {found} entries",

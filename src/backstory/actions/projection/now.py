@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from backstory.actions.projection import graph, vectors
-from backstory.engine import Engine, Work
+from backstory.engine import Engine
 from backstory.errors import ContentRefused, StoreError, StoreUnavailable
 from backstory.model.graph import GraphKey
 from backstory.model.project import Project
@@ -68,15 +68,6 @@ def project_batch(engine: Engine, target: Target) -> int:
     if oldest and target is Target.GRAPH:  # one project at a time: each has a database of its own
         return _project_graph(engine, Project(oldest[0].project))
     return _project_vectors(engine) if oldest else 0
-
-
-def project_pending(engine: Engine, work: Work) -> None:
-    """Project everything that waits."""
-    for target in Target:
-        done = 0
-        while count := project_batch(engine, target):
-            done += count
-            work.step(done, None, f"projecting {target.value}")
 
 
 def shortage(engine: Engine) -> str | None:
