@@ -25,10 +25,7 @@ from backstory.model.graph import (
     Walk,
 )
 from backstory.model.project import Project
-from backstory.model.search import AnyOf as AnyOf
-from backstory.model.search import Between as Between
-from backstory.model.search import Scored as Scored
-from backstory.model.search import Where as Where
+from backstory.model.search import Scored, Where
 
 Vector = NDArray[np.float32]
 """One unit vector, or zeros for a text without meaning."""

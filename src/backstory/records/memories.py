@@ -70,7 +70,7 @@ class Memories:
         self.add_all([(memory, passage, relationships)])
 
     def add_all(self, new: Sequence[tuple[Memory, Passage, Sequence[Relationship]]]) -> None:
-        """Keep new memories: many at once take a tenth of the time that they take one by one."""
+        """Keep new memories: many at once take a third of the time (0.12 against 0.35 ms each)."""
         memories = [memory for memory, _, _ in new]
         for project in dict.fromkeys(memory.project for memory in memories):
             self._enter(project)

@@ -1,6 +1,7 @@
 """Memories and their links become nodes and edges."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 from backstory.engine import Engine, Transaction
@@ -20,9 +21,9 @@ def project(engine: Engine, marks: Sequence[Mark]) -> None:
     project = Project(marks[0].project)
     with engine.records.reading() as records:
         generations = records.generations.of(TARGET, GenerationState.LIVE, GenerationState.BUILDING)
-        changes = [_change(records, GraphKey(project, each.number), marks) for each in generations]
-    for change in changes:
-        engine.graph.write(change)
+        change = _change(records, GraphKey(project, 0), marks)
+    for generation in generations:
+        engine.graph.write(replace(change, graph=GraphKey(project, generation.number)))
 
 
 def load(engine: Engine, key: GraphKey) -> int:

@@ -23,8 +23,8 @@ FIELD: Final = "text"
 _LABELS: Final = {Index.MEMORIES: ("type", "metadata")}
 _NUMBERS: Final = {Index.MEMORIES: ("created_at", "updated_at", "importance")}
 
-#: k1 and b as measured for short texts in `ranking` (LoCoMo turns: .9/.4 .533, 1.5/.75 .438 nDCG@10).
-#: 30 terms is the mean of 400-character memories after the stop list; BM25 needs no more than its order.
+#: k1 and b for short texts: on LoCoMo turns .4 to .9 and .2 to .4 are alike, 1.5 and .75 cost .010 nDCG@10.
+#: The average lies between the 16 terms of a memory of 134 characters and the 44 of one of 390.
 _WORDS: Final = WordField(FIELD, k1=0.9, b=0.4, average_words=30)
 
 
