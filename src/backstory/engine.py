@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from backstory.errors import Cancelled
-from backstory.model.upkeep import Target
+from backstory.model.upkeep import CacheUse, Target
 from backstory.ports import Embedder, GraphStore, VectorStore
 from backstory.records.records import Records
 from backstory.records.records import Transaction as Transaction
@@ -44,6 +44,9 @@ class Engine:
     embedder: Embedder
     home: Path
     min_free_bytes: int
+    #: Names this opening of the store: no other has it, before or after.
+    owner: str = ""
+    cache_use: Callable[[], CacheUse] = CacheUse
     #: Held while a target is written: whoever reads the records last must be the last to write.
     locks: Mapping[Target, threading.Lock] = field(
         default_factory=lambda: {target: threading.Lock() for target in Target}

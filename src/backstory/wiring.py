@@ -11,6 +11,7 @@ from backstory.adapters.ladybug import LadybugGraphStore
 from backstory.adapters.qdrant_edge import QdrantEdgeVectorStore
 from backstory.engine import Engine
 from backstory.errors import BackstoryError
+from backstory.model.upkeep import CacheUse
 from backstory.ports import Embedder, GraphStore, VectorStore
 from backstory.records.owner import owning
 from backstory.records.records import Records
@@ -41,14 +42,17 @@ def open_engine(settings: Settings) -> Iterator[Engine]:
     """Open everything the settings ask for, and close it in reverse order."""
     where = settings.whereabouts
     with ExitStack() as stack:
-        stack.enter_context(owning(where.owner_lock))
+        owner = stack.enter_context(owning(where.owner_lock))
+        embedder = stack.enter_context(_cached_embedder(settings))
         engine = Engine(
             records=stack.enter_context(_records(settings.records)),
             vectors=stack.enter_context(_vectors(settings.vectors)),
             graph=stack.enter_context(_graph(settings.graph)),
-            embedder=stack.enter_context(_cached_embedder(settings)),
+            embedder=embedder,
             home=where.home,
             min_free_bytes=settings.limits.min_free_bytes,
+            owner=owner,
+            cache_use=embedder.use if isinstance(embedder, CachingEmbedder) else CacheUse,
         )
         session.begin(engine)
         stack.callback(session.end, engine)

@@ -21,11 +21,12 @@ MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "model": set(),
     "bridge": set(),
+    "folders": {"model", "errors"},
     "settings": {"errors", "model", "bridge.whereabouts"},
     "ports": {"model"},
     "ranking": {"model"},
     "analysis": {"model"},
-    "records": {"model", "errors"},
+    "records": {"model", "errors", "bridge.locking"},
     "adapters": {"model", "errors", "ports", "records"},
     "transcripts": {"model", "errors"},
     "codebase": {"model", "errors"},
@@ -39,6 +40,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "analysis",
         "transcripts",
         "codebase",
+        "folders",
         "actions.projection",
     },
     "wiring": {
@@ -53,13 +55,26 @@ MAY_IMPORT: dict[str, set[str]] = {
         "adapters",
         "transcripts",
         "codebase",
+        "folders",
         "engine",
         "actions",
     },
-    "mcp": {"model", "errors", "engine", "actions"},
+    "mcp": {"__init__", "model", "errors", "folders", "engine", "actions"},
     "dashboard": {"model", "errors", "engine", "actions"},
-    "http": {"errors", "engine", "actions", "settings", "wiring", "mcp", "dashboard"},
-    "cli": {"model", "errors", "settings", "http"},
+    "http": {
+        "__init__",
+        "model",
+        "errors",
+        "bridge",
+        "folders",
+        "engine",
+        "actions",
+        "settings",
+        "wiring",
+        "mcp",
+        "dashboard",
+    },
+    "cli": {"__init__", "model", "errors", "settings", "bridge", "http"},
     "testing": {"model", "errors", "ports"},
     "__main__": {"cli", "bridge"},
 }
@@ -71,12 +86,14 @@ MAY_USE: dict[str, set[str]] = {
     "records": {"sqlalchemy"},
     "adapters": {"numpy", "sqlalchemy", "qdrant_edge", "ladybug", "tokenizers"},
     "actions": {"numpy"},
+    "mcp": {"mcp", "mcp_types", "pydantic", "anyio"},
+    "http": {"mcp", "starlette", "uvicorn", "structlog", "prometheus_client", "opentelemetry", "anyio"},
     "cli": {"click"},
     "testing": {"numpy"},
 }
 
 ENGINE_LIBRARIES = {"qdrant_edge", "ladybug", "tokenizers"}
-MAY_READ_THE_ENVIRONMENT = {"settings"}
+MAY_READ_THE_ENVIRONMENT = {"settings", "bridge"}
 MAY_PRINT = {"cli"}
 ROOMS_OF_VALUES = {"model", "ports"}
 

@@ -137,7 +137,7 @@ class Store(RuleBasedStateMachine):
     def records_hold_what_was_acknowledged(self) -> None:
         if hasattr(self, "engine"):
             for id, (project, content) in self.expected.items():
-                assert get_memory(self.engine, project, id).content == content
+                assert get_memory(self.engine, project, id).memory.content == content
 
     def _graph_holds_the_links(self) -> None:
         with self.engine.records.reading() as records:

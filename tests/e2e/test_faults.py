@@ -94,7 +94,7 @@ def test_a_full_disk_is_said_plainly_and_loses_nothing(tmp_path: Path) -> None:
             leave_free(disk, 2)
             with pytest.raises(StoreFull) as full:
                 fill(engine, kept)
-            assert all(get_memory(engine, SHOP, each.memory.id) == each.memory for each in kept)
+            assert all(get_memory(engine, SHOP, each.memory.id).memory == each.memory for each in kept)
 
         (disk / "ballast-2").unlink()
         with open_engine(read_settings(environ)) as engine:

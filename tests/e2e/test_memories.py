@@ -16,10 +16,10 @@ from backstory.actions.projection.generations import prepare
 from backstory.actions.projection.now import graph_of
 from backstory.engine import Engine
 from backstory.errors import ContentRefused, InputError, NotFound, StaleVersion
-from backstory.model.graph import Limits, ReadOnlyCypher, RelationshipType, Walk
+from backstory.model.graph import Direction, Limits, ReadOnlyCypher, RelationshipType, Walk
 from backstory.model.memory import MEMORY_TYPES, MemoryChange, MemoryId, NewMemory, Relationship
 from backstory.model.project import ALL_PROJECTS, Project, Scope
-from backstory.model.search import MemoryQuery
+from backstory.model.search import FoundMemories, MemoryQuery
 from backstory.testing import WordEmbedder
 
 from .conftest import Opening
@@ -107,7 +107,7 @@ def test_a_reopened_store_finds_what_was_kept(opening: Opening) -> None:
 
     with opening() as engine:
         assert ids(engine, "jittered backoff") == [wanted]
-        assert get_memory(engine, SHOP, wanted).content == "Retries use jittered backoff."
+        assert get_memory(engine, SHOP, wanted).memory.content == "Retries use jittered backoff."
 
 
 def test_an_update_is_found_and_what_it_replaced_is_not(engine: Engine) -> None:
@@ -120,7 +120,7 @@ def test_an_update_is_found_and_what_it_replaced_is_not(engine: Engine) -> None:
     assert ids(engine, "mondays")[0] == id
     best = search_memories(engine, SHOP, MemoryQuery("fridays")).hits[0]
     assert "words" not in best.parts
-    assert get_memory(engine, SHOP, other).version == 1
+    assert get_memory(engine, SHOP, other).memory.version == 1
 
 
 def test_an_update_of_a_version_that_is_gone_is_refused(engine: Engine) -> None:
@@ -131,7 +131,7 @@ def test_an_update_of_a_version_that_is_gone_is_refused(engine: Engine) -> None:
         update_memory(engine, SHOP, id, MemoryChange(content="third"), expected_version=1)
 
     assert "version 2" in str(refused.value)
-    assert get_memory(engine, SHOP, id).content == "second"
+    assert get_memory(engine, SHOP, id).memory.content == "second"
 
 
 def test_a_deleted_memory_is_gone_from_every_answer(engine: Engine) -> None:
@@ -140,9 +140,8 @@ def test_a_deleted_memory_is_gone_from_every_answer(engine: Engine) -> None:
     assert delete_memory(engine, SHOP, id).pending == ()
 
     assert ids(engine, "deploys fridays") == []
-    for gone in (get_memory, delete_memory):
-        with pytest.raises(NotFound):
-            gone(engine, SHOP, id)
+    with pytest.raises(NotFound):
+        get_memory(engine, SHOP, id)
     with pytest.raises(NotFound):
         update_memory(engine, SHOP, id, MemoryChange(content="x"))
     assert statistics(engine, SHOP).deleted == 1
@@ -311,10 +310,76 @@ def test_a_change_an_engine_refuses_is_taken_back(engine: Engine) -> None:
     with pytest.raises(ContentRefused):
         update_memory(choosy, SHOP, id, MemoryChange(content="a poison text"))
 
-    memory = get_memory(engine, SHOP, id)
+    memory = get_memory(engine, SHOP, id).memory
     assert (memory.content, memory.version) == ("a healthy text", 1)
     assert ids(engine, "healthy") == [id]
     assert statistics(engine, SHOP).refused == 0
+
+
+def test_asked_again_with_the_same_key_a_memory_is_kept_once(engine: Engine) -> None:
+    first = add_memory(engine, SHOP, NewMemory("design", "Use uv."), key="call-1")
+    again = add_memory(engine, SHOP, NewMemory("design", "Use uv."), key="call-1")
+
+    assert again.memory == first.memory
+    assert statistics(engine, SHOP).memories == {"design": 1}
+
+
+def test_a_key_covers_one_content_in_one_project(engine: Engine) -> None:
+    kept = {
+        add_memory(engine, project, NewMemory("design", content), key=key).memory.id
+        for project in (SHOP, BANK)
+        for content in ("Use uv.", "Use pip.")
+        for key in ("call-1", "call-2")
+    }
+
+    assert len(kept) == 8
+
+
+def test_a_repeated_add_finishes_what_the_first_one_left_waiting(engine: Engine) -> None:
+    vectors = Unreliable(engine.vectors)
+    vectors.down = True
+    without_vectors = replace(engine, vectors=vectors)
+    waiting = add_memory(without_vectors, SHOP, NewMemory("design", "Use uv."), key="call-1")
+
+    finished = add_memory(engine, SHOP, NewMemory("design", "Use uv."), key="call-1")
+
+    assert waiting.pending
+    assert finished.pending == ()
+
+
+def test_deleting_twice_answers_twice(engine: Engine) -> None:
+    id = remember(engine, "short-lived")
+
+    first, second = delete_memory(engine, SHOP, id), delete_memory(engine, SHOP, id)
+
+    assert second.memory.deleted_at == first.memory.deleted_at
+    assert [entry.operation for entry in statistics(engine, SHOP).recent].count("deleted") == 1
+
+
+def test_a_memory_comes_with_what_it_is_linked_to(engine: Engine) -> None:
+    rule = remember(engine, "Money is in cents.", type="requirement")
+    wish = Relationship(RelationshipType.IMPLEMENTS_REQ, rule)
+    code = remember(engine, "The cart adds cents.", relationships=[wish])
+
+    out, back = (get_memory(engine, SHOP, id).relationships for id in (code, rule))
+
+    assert [(each.type, each.direction, each.memory.id) for each in out] == [
+        (RelationshipType.IMPLEMENTS_REQ, Direction.OUT, rule)
+    ]
+    assert [(each.direction, each.memory.id) for each in back] == [(Direction.IN, code)]
+
+
+def test_pages_of_a_search_follow_one_another(engine: Engine) -> None:
+    for number in range(7):
+        remember(engine, f"Retries use jittered backoff, note {number}.")
+
+    def page(offset: int) -> FoundMemories:
+        return search_memories(engine, SHOP, MemoryQuery("jittered", limit=3, offset=offset))
+
+    pages = [page(0), page(3), page(6)]
+
+    assert [each.more for each in pages] == [True, True, False]
+    assert [hit.memory.id for each in pages for hit in each.hits] == ids(engine, "jittered")
 
 
 def test_reading_is_counted(engine: Engine) -> None:
@@ -323,7 +388,7 @@ def test_reading_is_counted(engine: Engine) -> None:
     get_memory(engine, SHOP, id)
     engine.records.flush_uses()
 
-    assert get_memory(engine, SHOP, id).access_count == 2
+    assert get_memory(engine, SHOP, id).memory.access_count == 2
 
 
 def test_a_hundred_adds_and_searches_at_once_lose_nothing(engine: Engine) -> None:

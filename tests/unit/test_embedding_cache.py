@@ -10,6 +10,7 @@ import pytest
 
 from backstory.adapters.embedders.caching import CachingEmbedder
 from backstory.errors import StoreUnavailable
+from backstory.model.upkeep import CacheUse
 from backstory.ports import Matrix, Vector
 from backstory.testing.embedder import WordEmbedder
 
@@ -146,7 +147,7 @@ def test_hits_and_misses_count_texts(cached: CachingEmbedder) -> None:
     cached.embed_documents(["one"])
     cached.embed_query("one")
 
-    assert (cached.hits, cached.misses) == (2, 3)
+    assert cached.use() == CacheUse(hits=2, misses=3)
 
 
 def test_a_failing_embedder_is_heard_and_nothing_is_remembered(path: Path, watched: Watched) -> None:
@@ -164,7 +165,7 @@ def test_threads_share_the_cache(cached: CachingEmbedder) -> None:
         found = list(pool.map(cached.embed_documents, [NUMBERED[:300]] * 16))
 
     np.testing.assert_array_equal(found, [Watched().embed_documents(NUMBERED[:300])] * 16)
-    assert cached.hits + cached.misses == 16 * 300
+    assert cached.use().hits + cached.use().misses == 16 * 300
 
 
 def test_embedding_goes_on_after_the_cache_is_closed(cached: CachingEmbedder, watched: Watched) -> None:

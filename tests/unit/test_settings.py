@@ -212,7 +212,8 @@ def test_settings_cannot_be_changed(read: Read) -> None:
 @pytest.mark.parametrize(
     ("variable", "text"),
     [
-        ("MCP_PORT", "0"),
+        ("MCP_PORT", "-1"),
+        ("METRICS_PORT", "0"),
         ("MCP_PORT", "65536"),
         ("MCP_PORT", "http"),
         ("DUPLICATE_THRESHOLD", "0.69"),
@@ -248,7 +249,7 @@ def test_a_bad_value_in_the_file_is_named_by_file_and_key(read: Read, home: Path
 
 
 def test_all_that_is_wrong_is_told_at_once(read: Read) -> None:
-    error = refused(read, "[servr]\nport = 1", LOG_LEVEL="loud", MCP_PORT="0")
+    error = refused(read, "[servr]\nport = 1", LOG_LEVEL="loud", MCP_PORT="-1")
 
     assert all(name in str(error) for name in ("3 settings", "servr.port", "LOG_LEVEL", "MCP_PORT"))
 

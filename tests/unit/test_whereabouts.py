@@ -103,6 +103,8 @@ def test_everything_is_kept_in_the_folder() -> None:
         where.cache,
         where.owner_lock,
         where.token,
+        where.process,
+        where.start_lock,
         where.config,
         where.logs,
     ]
@@ -114,6 +116,8 @@ def test_everything_is_kept_in_the_folder() -> None:
         "cache",
         "owner.lock",
         "token",
+        "process.json",
+        "start.lock",
         "config.toml",
         "logs",
     ]

@@ -50,6 +50,16 @@ class Whereabouts:
         return self.home / "token"
 
     @property
+    def process(self) -> Path:
+        """Where that process listens, and who it is; there while it runs."""
+        return self.home / "process.json"
+
+    @property
+    def start_lock(self) -> Path:
+        """Held by whoever is starting that process."""
+        return self.home / "start.lock"
+
+    @property
     def config(self) -> Path:
         """The config file that is read when no other is named."""
         return self.home / "config.toml"

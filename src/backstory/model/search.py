@@ -56,6 +56,7 @@ class MemoryQuery:
     until: datetime | None = None
     metadata: Mapping[str, str | int | float | bool] = field(default_factory=dict)
     limit: int = DEFAULT_LIMIT
+    offset: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +70,11 @@ class MemoryHit:
 
 @dataclass(frozen=True, slots=True)
 class FoundMemories:
-    """Hits, best first. `degraded` says in words what could not be asked, if anything."""
+    """Hits, best first. `degraded` says in words what could not be asked, if anything.
+
+    `more` is whether another page follows.
+    """
 
     hits: Sequence[MemoryHit]
     degraded: Sequence[str] = ()
+    more: bool = False

@@ -64,6 +64,19 @@ class Activity:
 
 
 @dataclass(frozen=True, slots=True)
+class CacheUse:
+    """How often a text's embedding was at hand, and how often it had to be computed."""
+
+    hits: int = 0
+    misses: int = 0
+
+    @property
+    def rate(self) -> float:
+        """The share of texts whose embedding was at hand; 0 while none was asked for."""
+        return self.hits / total if (total := self.hits + self.misses) else 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class Statistics:
     """What the store holds and how it is."""
 

@@ -87,6 +87,7 @@ class Records:
         self._engine = create_engine(
             URL.create("sqlite", database=str(path)),
             connect_args={"timeout": BUSY_TIMEOUT_S, "check_same_thread": False},
+            hide_parameters=True,  # an error of the driver must not quote what a user wrote
             pool_size=8,
             pool_reset_on_return=None,  # every connection comes back from a transaction that has ended
             max_overflow=-1,

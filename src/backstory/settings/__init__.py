@@ -21,6 +21,7 @@ from backstory.settings.catalogue import (
     ProjectDefaults,
     Search,
     Server,
+    Tracing,
     Transcripts,
 )
 from backstory.settings.choices import (
@@ -47,7 +48,7 @@ from backstory.settings.engines import (
     VoyageSection,
 )
 from backstory.settings.kinds import Secret
-from backstory.settings.reading import Reading, read_all, unknown_variables
+from backstory.settings.reading import DEFAULT, Reading, read_all, unknown_variables
 
 __all__ = ["Reading", "Secret", "Settings", "read_settings", "unknown_variables"]
 
@@ -72,6 +73,7 @@ class Settings:
     context: Context
     server: Server
     metrics: Metrics
+    tracing: Tracing
     log: Log
     limits: Limits
     readings: tuple[Reading, ...] = field(repr=False, compare=False)
@@ -85,6 +87,10 @@ class Settings:
             "graph": self.graph,
             "embedder": self.embedder,
         }
+
+    def chosen(self, variable: str) -> bool:
+        """Whether somebody set this variable, or its key in the config file: it is not the default."""
+        return any(each.setting.variable == variable and each.origin != DEFAULT for each in self.readings)
 
 
 def read_settings(environ: Mapping[str, str] = os.environ) -> Settings:
@@ -114,6 +120,7 @@ def read_settings(environ: Mapping[str, str] = os.environ) -> Settings:
         context=_section(Context, values),
         server=_section(Server, values),
         metrics=_section(Metrics, values),
+        tracing=_section(Tracing, values),
         log=_section(Log, values),
         limits=_section(Limits, values),
         readings=readings,

@@ -23,7 +23,19 @@ from backstory.settings.engines import (
     QdrantSection,
     VoyageSection,
 )
-from backstory.settings.kinds import Flag, Host, Location, Number, OneOf, OrOff, SomeOf, Text, Whole
+from backstory.settings.kinds import (
+    Flag,
+    Host,
+    Hosts,
+    Location,
+    Number,
+    OneOf,
+    OrOff,
+    SomeOf,
+    Text,
+    Url,
+    Whole,
+)
 from backstory.settings.setting import Setting, optional, setting
 
 LogLevel: TypeAlias = Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]
@@ -154,7 +166,34 @@ class Server:
     """The local process that agents talk to."""
 
     host: str = setting("MCP_HOST", Host(), "127.0.0.1", "Address the process listens on.")
-    port: int = setting("MCP_PORT", PORT, "8765", "Port the process listens on.")
+    port: int = setting(
+        "MCP_PORT",
+        Whole(0, 65535),
+        "8765",
+        "Port the process listens on; 0 is any free one. Unset, a free one is taken when this one is in use.",
+    )
+    allowed_hosts: tuple[str, ...] = setting(
+        "BACKSTORY_ALLOWED_HOSTS",
+        Hosts(),
+        "none",
+        "Names, with their ports, by which clients may address the process beside its own; needed when it "
+        "listens on more than this machine.",
+    )
+    max_request_bytes: int = setting(
+        "BACKSTORY_MAX_REQUEST_BYTES", Whole(1024), "4194304", "Bytes that a request may have."
+    )
+    requests_per_minute: int | None = setting(
+        "BACKSTORY_REQUESTS_PER_MINUTE",
+        OrOff(Whole(1)),
+        "60",
+        "Requests a minute that a client may make over HTTP; `backstory mcp` and the commands may make more.",
+    )
+    idle_stop_s: int | None = setting(
+        "BACKSTORY_IDLE_STOP_S",
+        OrOff(Whole(1)),
+        "1800",
+        "Seconds without a client after which the process ends; it starts again by itself when needed.",
+    )
     toolsets: tuple[Toolset, ...] = setting(
         "BACKSTORY_TOOLSETS",
         SomeOf(get_args(Toolset)),
@@ -168,7 +207,25 @@ class Metrics:
     """Numbers for Prometheus."""
 
     enabled: bool = setting("METRICS_ENABLED", Flag(), "true", "Whether metrics are served.")
-    port: int = setting("METRICS_PORT", PORT, "9090", "Port the metrics are served on.")
+    port: int = setting(
+        "METRICS_PORT",
+        PORT,
+        "9090",
+        "Port that serves the metrics too, opened when this is set: they are always at `/metrics` of the "
+        "process's own port.",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Tracing:
+    """Spans for OpenTelemetry."""
+
+    endpoint: str | None = optional(
+        "OTEL_EXPORTER_OTLP_ENDPOINT",
+        Url(("http", "https")),
+        "http://127.0.0.1:4318",
+        "Collector that spans are sent to over HTTP; needs `backstory[tracing]`.",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,6 +286,7 @@ SECTIONS: Final[Mapping[str, type[Any]]] = {
     "context": Context,
     "server": Server,
     "metrics": Metrics,
+    "tracing": Tracing,
     "log": Log,
     "limits": Limits,
 }

@@ -205,6 +205,21 @@ class Host:
 
 
 @dataclass(frozen=True, slots=True)
+class Hosts:
+    """Hosts with their ports, separated by commas, or the word "none"."""
+
+    allowed: str = "hosts such as memory.example.org:443, separated by commas, or none"
+
+    def parse(self, text: str) -> tuple[str, ...]:
+        if text.lower() == "none":
+            return ()
+        names = tuple(name for part in text.split(",") if (name := part.strip().lower()))
+        if not names or any(sign in name for name in names for sign in "/@* "):
+            raise ValueError(text)
+        return names
+
+
+@dataclass(frozen=True, slots=True)
 class Url:
     """An address with one of the schemes and a host, and without credentials: those are settings too."""
 

@@ -19,9 +19,15 @@ class Deleted:
 
 
 def delete_memory(engine: Engine, project: Project, id: str) -> Deleted:
-    """Let nobody find a memory any more; its text, links and history are kept."""
+    """Let nobody find a memory any more; its text, links and history are kept.
+
+    Asked again, it answers as it did the first time.
+    """
     now = datetime.now(UTC)
     with engine.records.writing() as records:
+        known = records.memories.get(project, id)
+        if known and known.deleted_at:
+            return Deleted(known, ())
         memory = records.memories.live(project, id)
         records.memories.delete(memory, now)
     return Deleted(replace(memory, deleted_at=now), project_now(engine, id))

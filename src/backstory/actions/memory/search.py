@@ -31,9 +31,11 @@ def search_memories(engine: Engine, scope: Scope, query: MemoryQuery) -> FoundMe
     _check(query)
     where = conditions(scope, query)
     candidates = _candidates(engine, query.text, where)
-    hits = _hits(engine, scope, fuse(candidates.lists, WEIGHTS), query.limit)
+    end = query.offset + query.limit
+    best = _hits(engine, scope, fuse(candidates.lists, WEIGHTS), end + 1)
+    hits = best[query.offset : end]
     engine.records.note_use(hit.memory.id for hit in hits)
-    return FoundMemories(hits, candidates.degraded)
+    return FoundMemories(hits, candidates.degraded, more=len(best) > end)
 
 
 def _check(query: MemoryQuery) -> None:
@@ -41,6 +43,8 @@ def _check(query: MemoryQuery) -> None:
         raise InputError("the query is empty", hint="say in a few words what you are looking for")
     if not 1 <= query.limit <= MAX_LIMIT:
         raise InputError(f"limit {query.limit} is not between 1 and {MAX_LIMIT}", hint="use 10")
+    if query.offset < 0:
+        raise InputError(f"offset {query.offset} is below 0", hint="begin at 0")
     for name in query.types:
         if name not in MEMORY_TYPES:
             raise InputError(

@@ -17,6 +17,7 @@ from typing import Self
 
 import numpy as np
 
+from backstory.model.upkeep import CacheUse
 from backstory.ports import Embedder, Matrix, Vector
 
 _log = logging.getLogger(__name__)
@@ -57,15 +58,10 @@ class CachingEmbedder:
     def dimension(self) -> int:
         return self._embedder.dimension
 
-    @property
-    def hits(self) -> int:
-        """How many texts were answered without embedding them."""
-        return self._hits
-
-    @property
-    def misses(self) -> int:
-        """How many texts had to be embedded."""
-        return self._misses
+    def use(self) -> CacheUse:
+        """How many texts were answered without embedding them, and how many were not."""
+        with self._counting:
+            return CacheUse(self._hits, self._misses)
 
     def embed_documents(self, texts: Sequence[str]) -> Matrix:
         """The embedder's vectors; texts seen before, or twice in `texts`, are not embedded again."""
