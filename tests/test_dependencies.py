@@ -15,6 +15,7 @@ PYPROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text("utf-8"))
 
 DECLARED: dict[str, list[str]] = {
     "Run time": PYPROJECT["project"]["dependencies"],
+    "Optional": [each for extra in PYPROJECT["project"]["optional-dependencies"].values() for each in extra],
     "Development": PYPROJECT["dependency-groups"]["dev"],
     "Build": PYPROJECT["build-system"]["requires"],
 }
