@@ -1,0 +1,1 @@
+"""The face that agents meet: tools over the actions, served by the Model Context Protocol."""

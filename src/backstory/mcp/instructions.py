@@ -1,0 +1,27 @@
+"""What every agent is told when it connects. It stays in its context, so it is under 2,048 bytes."""
+
+from typing import Final
+
+from backstory.model.memory import MEMORY_TYPES
+
+MOST_BYTES: Final = 2_048
+
+INSTRUCTIONS: Final = f"""\
+Backstory is long-term memory for this project. It outlives sessions; what you do not add is forgotten.
+
+Search (memory_search) before you plan, design, write or fix something, and when the user refers to
+earlier work. Ask in plain words or with names from the code; narrow by types if you get too much. Trust
+what the code says over what a memory says.
+
+Add (memory_add) when something would help a later session: a decision and why, a requirement, a
+convention, a failure and what fixed it, a correction by the user. One fact a memory, understandable
+without this conversation. Search first, so that nothing is kept twice. Never add secrets.
+
+Types:
+{chr(10).join(f"- {kind.name}: {kind.about}" for kind in MEMORY_TYPES.values())}
+
+The project is that of your working folder (its repository), unless you pass `project`: a name or a
+folder; * reads all projects. Memory ids come from search; results name the project they belong to.
+
+backstory_help explains types and their fields, filters, projects, and tools that are not listed.
+"""

@@ -1,0 +1,161 @@
+"""The help that an agent can ask for instead of having it in its context."""
+
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Final
+
+from mcp_types import ToolAnnotations
+from pydantic import AfterValidator, Field, WithJsonSchema
+
+from backstory.mcp import render
+from backstory.mcp.answers import Help
+from backstory.mcp.arguments import Arguments
+from backstory.mcp.budget import MOST_TOKENS
+from backstory.mcp.observation import LAST_CALLS
+from backstory.mcp.tool import ALL, CORE, Request, Tool, Toolbox
+from backstory.model.graph import RelationshipType
+from backstory.model.memory import MAX_CONTENT_CHARS, MAX_METADATA_BYTES, MEMORY_TYPES
+from backstory.model.search import MAX_LIMIT
+
+#: What the metadata of each type is expected to hold. Nothing is required of it.
+FIELDS: Final[Mapping[str, str]] = {
+    "requirement": (
+        "requirement_id (REQ-…-NNN), title, priority (Critical, High, Medium, Low),"
+        " status (Draft, Approved, Implemented, Verified), source_document, implementing_components[]"
+    ),
+    "design": (
+        "title, design_type (ADR, Specification, Architecture, Interface), decision, rationale, consequences,"
+        " status (Proposed, Accepted, Deprecated, Superseded), related_requirements[], affected_components[]"
+    ),
+    "code_pattern": (
+        "pattern_name, pattern_type (Template, Convention, Idiom, Architecture), language, code_template,"
+        " usage_context, applicable_components[], example_implementations[]"
+    ),
+    "component": (
+        "component_id, name, component_type (Frontend, Backend, Agent, Library, Service, Database),"
+        " file_path, public_interface, dependencies[], dependents[], base_pattern, version"
+    ),
+    "function": (
+        "name, signature, file_path, start_line, end_line, language, docstring, containing_class,"
+        " calls[], called_by[]"
+    ),
+    "test_history": (
+        "test_name, test_file, execution_time, status (Passed, Failed, Skipped, Error), failure_message,"
+        " affected_component, related_requirements[], fix_applied, fix_commit, design_alignment_score"
+    ),
+    "session": (
+        "session_id, start_time, end_time, summary, key_decisions[], components_modified[],"
+        " memories_created[], outcome"
+    ),
+    "preference": (
+        "category (CodingStyle, Naming, Framework, Tool, Convention), key, value,"
+        " scope (Global, Language, Project, Component), examples[]"
+    ),
+}
+
+_OVERVIEW: Final = """\
+Backstory keeps what should outlive a session, in one store on this machine, walled off by project.
+- memory_search finds by meaning and by words; memory_add keeps; memory_get reads one whole;
+  memory_delete forgets; memory_statistics says how the store is.
+- Search before planning, designing and fixing. Add decisions, requirements, conventions, fixes and
+  preferences: one fact a memory, understandable by itself.
+- The project is that of your working folder, unless you name another.
+- Ask for a topic to read more."""
+
+_PROJECTS: Final = """\
+Every memory belongs to one project, and a call sees its own project alone.
+- Without `project`: the repository of your working folder (all its worktrees are one project), or the
+  folder itself outside a repository. A .backstory.toml with project = "name" in it gives another name.
+- `project` as a name, or as a folder (/…, ~/…, ./…): that project. A new name makes a new project.
+- `project: "*"`: all projects, for reading only.
+- An id is looked up inside the project too: for a hit of another project, pass the project it names."""
+
+_SEARCH: Final = f"""\
+A query is matched by meaning and by words: a question, names from the code, an error message.
+- types: only these types. session_id: only memories whose metadata has this session_id.
+- from, to: when it was created. A date or an ISO time; without a zone it is UTC; `to` as a date
+  includes that day.
+- metadata: exact values, all of them; a value that is one of a list counts. Values up to 200 characters.
+- limit: 1 to {MAX_LIMIT}. next_cursor in an answer leads to the next page: send the same search with it
+  as `cursor`. Memories added meanwhile are left out.
+- score is relative to the best candidates of this search. found_by says what found a hit: words,
+  meaning, or new words (of memories that are still being indexed).
+- degraded says what could not be asked; the answer is then by words alone.
+- Long answers are shortened, the longest hits first; shortened and omitted say what. memory_get gives a
+  memory whole, a page at a time: pass next_offset as offset. No answer exceeds {MOST_TOKENS:,} tokens."""
+
+_ERRORS: Final = f"""\
+An error says what is wrong and, as a hint, what to do.
+- An argument is wrong: the message names it and what is allowed. Content has at most
+  {MAX_CONTENT_CHARS:,} characters, metadata {MAX_METADATA_BYTES:,} bytes.
+- There is no memory with an id: it was deleted, or it is in another project (see topic projects).
+- The cursor belongs to another search, or is damaged: search again without it.
+- `pending` in an answer is no error: the memory is kept, and will be found by meaning later.
+- A tool failed unexpectedly: its log has the reason; `backstory doctor` checks the store."""
+
+
+def _types(_: Toolbox) -> str:
+    kinds = [f"- {kind.name}: {kind.about}. Metadata: {FIELDS[kind.name]}" for kind in MEMORY_TYPES.values()]
+    relationships = f"Relationships: {', '.join(RelationshipType)}."
+    free = "Metadata fields are a custom, not a duty; others are allowed. [] is a list. A title is searched."
+    return "\n".join([*kinds, free, relationships])
+
+
+def _tools(toolbox: Toolbox) -> str:
+    offered = set(toolbox.offered)
+    lines = [
+        f"- {name} ({', '.join(tool.toolsets)}; {'listed' if name in offered else 'not listed'}):"
+        f" {tool.description}"
+        for name, tool in toolbox.tools.items()
+    ]
+    sets = sorted({each for tool in toolbox.tools.values() for each in tool.toolsets})
+    switch = (
+        f"Toolsets: {', '.join([*sets, ALL])}. {CORE} is always listed; BACKSTORY_TOOLSETS lists others,"
+        " for example memory,maintenance. A tool that is not listed can still be called by its name."
+    )
+    return "\n".join([*lines, switch, f"memory_statistics speaks of the last {LAST_CALLS:,} calls."])
+
+
+TOPICS: Final[Mapping[str, Callable[[Toolbox], str]]] = {
+    "overview": lambda _: _OVERVIEW,
+    "types": _types,
+    "tools": _tools,
+    "projects": lambda _: _PROJECTS,
+    "search": lambda _: _SEARCH,
+    "errors": lambda _: _ERRORS,
+}
+
+
+def _known_topic(name: str) -> str:
+    if name not in TOPICS:
+        raise ValueError(name)  # put into words by whoever reads the arguments
+    return name
+
+
+class HelpAsked(Arguments):
+    """What backstory_help takes."""
+
+    topic: Annotated[
+        str,
+        AfterValidator(_known_topic),
+        WithJsonSchema({"type": "string", "enum": list(TOPICS)}),
+        Field(description="What to read about."),
+    ] = "overview"
+
+
+def _help(request: Request, asked: HelpAsked) -> Help:
+    return Help(topic=asked.topic, text=TOPICS[asked.topic](request.toolbox), topics=list(TOPICS))
+
+
+TOOLS: Final[tuple[Tool[Any, Any], ...]] = (
+    Tool(
+        name="backstory_help",
+        title="Backstory help",
+        description="How to use this memory: types and fields, filters, projects, other tools, errors.",
+        toolsets=(CORE,),
+        annotations=ToolAnnotations(read_only_hint=True, open_world_hint=False),
+        arguments=HelpAsked,
+        answer=Help,
+        function=_help,
+        render=render.helped,
+    ),
+)

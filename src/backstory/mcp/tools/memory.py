@@ -1,0 +1,111 @@
+"""The toolset `memory`: keeping, reading, finding and forgetting what was remembered."""
+
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from mcp_types import ToolAnnotations
+
+from backstory.actions.memory.add import add_memory
+from backstory.actions.memory.delete import delete_memory
+from backstory.actions.memory.get import get_memory
+from backstory.actions.memory.search import search_memories
+from backstory.mcp import render
+from backstory.mcp.answers import MemoriesFound, MemoryAdded, MemoryDeleted, MemoryFound, MemoryShown
+from backstory.mcp.cursors import Cursor, unpack
+from backstory.mcp.fitting import fit_hits, fit_memory
+from backstory.mcp.tool import CORE, Request, Tool
+from backstory.mcp.tools.memory_arguments import AddAsked, DeleteAsked, GetAsked, SearchAsked
+from backstory.model.search import FoundMemories
+
+MEMORY: Final = "memory"
+
+
+def _add(request: Request, asked: AddAsked) -> MemoryAdded:
+    project = request.project(asked.project)
+    return MemoryAdded.of(add_memory(request.engine, project, asked.new(), key=request.caller.key))
+
+
+def _get(request: Request, asked: GetAsked) -> MemoryShown:
+    gotten = get_memory(request.engine, request.scope(asked.project), asked.id)
+    return fit_memory(MemoryShown.of(gotten), asked.offset)
+
+
+def _search(request: Request, asked: SearchAsked) -> MemoriesFound:
+    scope = request.scope(asked.project)
+    question = asked.question(scope)
+    page = unpack(asked.cursor, question) if asked.cursor else Cursor(0, datetime.now(UTC))
+    found = search_memories(request.engine, scope, asked.query(page))
+    following = {
+        "degraded": list(found.degraded) or None,
+        "next_cursor": _after(page, found).pack(question) if found.more else None,
+    }
+    return fit_hits([MemoryFound.of(hit) for hit in found.hits]).model_copy(update=following)
+
+
+def _delete(request: Request, asked: DeleteAsked) -> MemoryDeleted:
+    return MemoryDeleted.of(delete_memory(request.engine, request.project(asked.project), asked.id))
+
+
+def _after(page: Cursor, found: FoundMemories) -> Cursor:
+    """Where the next page begins. What was given stays in sight, also when the clock was set back."""
+    newest = max([page.moment, *(hit.memory.created_at for hit in found.hits)])
+    return Cursor(page.offset + len(found.hits), newest)
+
+
+TOOLS: Final[tuple[Tool[Any, Any], ...]] = (
+    Tool(
+        name="memory_search",
+        title="Search memories",
+        description=(
+            "Find what was remembered about this project: requirements, decisions, patterns, past failures,"
+            " preferences. Use before planning, designing or fixing."
+        ),
+        toolsets=(CORE, MEMORY),
+        annotations=ToolAnnotations(read_only_hint=True, open_world_hint=False),
+        arguments=SearchAsked,
+        answer=MemoriesFound,
+        function=_search,
+        render=render.found,
+        always_loaded=True,
+    ),
+    Tool(
+        name="memory_add",
+        title="Add a memory",
+        description=(
+            "Remember something for later sessions: a decision with its reason, a requirement, a convention,"
+            " a fix that worked, how the user wants things done. One fact a memory."
+        ),
+        toolsets=(CORE, MEMORY),
+        annotations=ToolAnnotations(
+            read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False
+        ),
+        arguments=AddAsked,
+        answer=MemoryAdded,
+        function=_add,
+        render=render.added,
+    ),
+    Tool(
+        name="memory_get",
+        title="Read a memory",
+        description="Read one memory whole, with its links. Use when a hit was shortened, or for its links.",
+        toolsets=(MEMORY,),
+        annotations=ToolAnnotations(read_only_hint=True, open_world_hint=False),
+        arguments=GetAsked,
+        answer=MemoryShown,
+        function=_get,
+        render=render.shown,
+    ),
+    Tool(
+        name="memory_delete",
+        title="Delete a memory",
+        description="Forget a memory that is wrong or out of date. It is not found any more.",
+        toolsets=(MEMORY,),
+        annotations=ToolAnnotations(
+            read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False
+        ),
+        arguments=DeleteAsked,
+        answer=MemoryDeleted,
+        function=_delete,
+        render=render.deleted,
+    ),
+)

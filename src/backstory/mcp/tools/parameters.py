@@ -1,0 +1,39 @@
+"""Parameters that several tools have, described once."""
+
+from typing import Annotated
+
+from pydantic import AfterValidator, Field, WithJsonSchema
+
+from backstory.model.memory import MEMORY_TYPES
+from backstory.model.project import MAX_NAME_CHARS
+
+
+def _known_type(name: str) -> str:
+    if name not in MEMORY_TYPES:
+        raise ValueError(name)  # put into words by whoever reads the arguments
+    return name
+
+
+MemoryTypeName = Annotated[
+    str, AfterValidator(_known_type), WithJsonSchema({"type": "string", "enum": list(MEMORY_TYPES)})
+]
+
+MemoryIdText = Annotated[str, Field(min_length=1, max_length=100, description="Id of the memory.")]
+
+WritingProject = Annotated[
+    str | None,
+    Field(
+        min_length=1,
+        max_length=MAX_NAME_CHARS,
+        description="Project name or folder. Default: the project of your working folder.",
+    ),
+]
+
+ReadingProject = Annotated[
+    str | None,
+    Field(
+        min_length=1,
+        max_length=MAX_NAME_CHARS,
+        description="Project name or folder; * for all. Default: the project of your working folder.",
+    ),
+]
