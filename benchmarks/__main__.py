@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from benchmarks import embedding, kills, memories, quality
+from benchmarks import embedding, kills, memories, process, quality
 from benchmarks.console import Table
 from benchmarks.machine import machine_class
 from benchmarks.options import Benchmark, Options
@@ -18,6 +18,7 @@ BENCHMARKS: Final[Mapping[str, Benchmark]] = {
     "embedding": embedding.run,
     "memories": memories.run,
     "kills": kills.run,
+    "process": process.run,
     "quality": quality.run,
 }
 MILLION: Final = 1_000_000
@@ -46,7 +47,7 @@ def _tables(names: Sequence[str], options: Options) -> Iterator[Table]:
 
 def _options(asked: argparse.Namespace, scratch: Path) -> Options:
     sizes = [*asked.sizes, MILLION] if asked.million else asked.sizes
-    return Options(scratch, sizes, asked.samples, asked.kills, asked.data, asked.weights)
+    return Options(scratch, sizes, asked.samples, asked.kills, asked.sessions, asked.data, asked.weights)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -63,6 +64,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--million", action="store_true", help="load a million memories as well")
     add("--samples", type=_positive, default=200, help="calls that are timed, of each kind")
     add("--kills", type=_positive, default=500, help="how often a writing process is killed")
+    add("--sessions", type=_sizes, default=[1, 10, 100], help="clients of 'process' at once: 1,10,100")
     add("--data", type=Path, metavar="FOLDER", help="where the question sets of 'quality' are")
     add("--weights", action="store_true", help="let 'quality' compare ways and weights of fusion")
     add("--json", type=Path, metavar="FILE", help="write the figures here as well")

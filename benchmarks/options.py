@@ -15,6 +15,7 @@ class Options:
     sizes: Sequence[int]
     samples: int
     kills: int
+    sessions: Sequence[int]
     data: Path | None
     weights: bool
 

@@ -80,7 +80,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
     write_rows(data / "locomo.jsonl.gz", CHATS)
     write_rows(data / "longmemeval_pooled.jsonl.gz", SESSIONS)
     write_rows(data / "cosqa.jsonl.gz", FUNCTIONS)
-    small = ["--sizes", "4,8", "--samples", 3, "--kills", 1]
+    small = ["--sizes", "4,8", "--samples", 3, "--kills", 1, "--sessions", 2]
     done = bench("--data", data, "--weights", *small, "--json", figures, scratch=scratch)
     assert done.returncode == 0, done.stderr
     tables = json.loads(figures.read_text("utf-8"))["tables"]
@@ -109,6 +109,18 @@ def test_kills_are_counted_and_nothing_is_lost(ran: Ran) -> None:
     assert counts["kills"] == 1
     assert counts["operations acknowledged"] is not None
     assert (counts["lost or wrong"], counts["orphans and gaps after recovery"]) == (0, 0)
+
+
+def test_the_process_is_measured_beside_a_bare_server(ran: Ran) -> None:
+    starts = ran.tables["process: start to first reply"]
+    assert starts["bridge, process running"]["p50, ms"]
+    for way in ("HTTP", "stdin"):
+        for era in ("2025-11-25", "2026-07-28"):
+            calls = ran.tables[f"process: calls over {way}, {era}"]
+            assert calls.keys() == {
+                f"{what}, 2 sessions" for what in ("memory_search", "memory_add", "bare echo")
+            }
+            assert [row["errors"] for row in calls.values()] == [0, 0, 0]
 
 
 def test_the_embedder_is_measured_with_and_without_its_cache(ran: Ran) -> None:
