@@ -5,6 +5,7 @@ starts with nothing else loaded. Nothing is created or opened here; that is left
 the thing.
 """
 
+import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -70,7 +71,7 @@ class Whereabouts:
         return self.home / "logs"
 
 
-def find_whereabouts(environ: Mapping[str, str], platform: str = sys.platform) -> Whereabouts:
+def find_whereabouts(environ: Mapping[str, str] = os.environ, platform: str = sys.platform) -> Whereabouts:
     """The folder `BACKSTORY_HOME` names, or the platform's data folder. It need not exist.
 
     Raises `RuntimeError` when the folder depends on the user's home and the system knows none.
