@@ -86,7 +86,7 @@ MAY_USE: dict[str, set[str]] = {
     "records": {"sqlalchemy"},
     "adapters": {"numpy", "sqlalchemy", "qdrant_edge", "ladybug", "tokenizers"},
     "actions": {"numpy"},
-    "mcp": {"mcp", "mcp_types", "pydantic", "anyio"},
+    "mcp": {"mcp", "pydantic", "anyio"},
     "http": {"mcp", "starlette", "uvicorn", "structlog", "prometheus_client", "opentelemetry", "anyio"},
     "cli": {"click"},
     "testing": {"numpy"},

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
-from mcp_types import ToolAnnotations
+from mcp.types import ToolAnnotations
 
 from backstory.engine import Engine, Work
 from backstory.errors import InputError

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Final
 
-from mcp_types import ToolAnnotations
+from mcp.types import ToolAnnotations
 from pydantic import AfterValidator, Field, WithJsonSchema
 
 from backstory.mcp import render

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from mcp_types import ToolAnnotations
+from mcp.types import ToolAnnotations
 
 from backstory.actions.maintenance.statistics import statistics
 from backstory.mcp import render

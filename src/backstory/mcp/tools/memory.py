@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from mcp_types import ToolAnnotations
+from mcp.types import ToolAnnotations
 
 from backstory.actions.memory.add import add_memory
 from backstory.actions.memory.delete import delete_memory
