@@ -11,7 +11,7 @@ ARGS  ?=
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' Makefile
 
-run: $(READY) ## Keep a few memories and find them again: examples/first_session.py
+run: $(READY) ## Start Backstory, show what it knows and how to connect an agent: examples/first_session.py
 	@$(BIN)/python examples/first_session.py $(ARGS)
 
 test: $(READY) ## Run every test, with coverage; a part of them: make test ARGS="--no-cov -k words"

@@ -1,60 +1,71 @@
-"""A first session: keeps a few memories if there are none yet, and finds one again.
+"""A first session: starts Backstory, shows what it knows, and how an agent is connected to it.
 
-Uses the same store as everything else (`backstory config` says where), so what you keep stays.
+When nothing was kept yet, a small sample is loaded into a project of its own. The process stays in
+the background, as it does when an agent starts it, and stops by itself when nobody uses it.
 """
 
 import json
+import shlex
+import sys
 from pathlib import Path
+from typing import Final
 
-from backstory.actions.maintenance.statistics import statistics
-from backstory.actions.memory.add import add_memory
-from backstory.actions.memory.search import search_memories
-from backstory.engine import Engine
-from backstory.http.worker import Worker
-from backstory.model.memory import NewMemory
-from backstory.model.project import ALL_PROJECTS, Project
-from backstory.model.search import MemoryQuery
-from backstory.settings import read_settings
-from backstory.wiring import open_engine
+from backstory.bridge.whereabouts import HOME_VARIABLE, Whereabouts
+from backstory.cli.connecting import claude_by_http, claude_by_stdio, mcp_json, program
+from backstory.errors import BackstoryError
+from backstory.http.client import Answer, ask, start
+from backstory.settings import Settings, read_settings
 
-SAMPLE = Path(__file__).parent / "sample.jsonl"
-SAMPLE_PROJECT = Project("sample-shop")
-QUESTION = "why did charging a customer twice never happen again?"
+SAMPLE: Final = Path(__file__).parent / "sample.jsonl"
+SAMPLE_PROJECT: Final = "sample-shop"
+ALL_PROJECTS: Final = "*"
+QUESTION: Final = "why did charging a customer twice never happen again?"
 
 
-def load_sample(engine: Engine) -> None:
-    for line in SAMPLE.read_text("utf-8").splitlines():
-        add_memory(engine, SAMPLE_PROJECT, NewMemory(**json.loads(line)))
-    print(f"There was nothing yet, so the sample was loaded into project {SAMPLE_PROJECT}.\n")
+def asked(where: Whereabouts, verb: str, key: str | None = None, **arguments: object) -> Answer:
+    return ask(where, verb, arguments, directory=Path.cwd(), key=key)
 
 
-def show_what_is_there(engine: Engine) -> None:
-    found = statistics(engine, ALL_PROJECTS)
-    count, megabytes = sum(found.memories.values()), sum(found.storage_bytes.values()) / 2**20
-    print(f"{count} memories, {found.projects} project(s), {megabytes:.1f} MB in {engine.home}")
-    for type_, count in found.memories.items():
+def load_sample(where: Whereabouts) -> None:
+    for number, line in enumerate(SAMPLE.read_text("utf-8").splitlines()):
+        asked(where, "memory_add", key=f"sample {number}", project=SAMPLE_PROJECT, **json.loads(line))
+    print(f"There was nothing yet, so the sample was loaded into the project {SAMPLE_PROJECT}.\n")
+
+
+def show_what_is_there(where: Whereabouts) -> None:
+    found = asked(where, "memory_statistics", project=ALL_PROJECTS).answer
+    print(f"Memories: {found['total']}, projects: {found['projects']}, in {where.home}")
+    for type_, count in found["memories"].items():
         print(f"  {count:>4}  {type_}")
 
 
-def ask(engine: Engine, question: str) -> None:
+def search(where: Whereabouts, question: str) -> None:
     print(f"\n> {question}\n")
-    for hit in search_memories(engine, ALL_PROJECTS, MemoryQuery(question, limit=3)).hits:
-        parts = ", ".join(f"{name} {part:.2f}" for name, part in hit.parts.items())
-        print(f"  {hit.score:.2f} ({parts})  [{hit.memory.type}, {hit.memory.project}]")
-        print(f"       {hit.memory.content}\n")
+    print(asked(where, "memory_search", query=question, project=ALL_PROJECTS, limit=3).text)
+
+
+def show_how_to_connect(settings: Settings, url: str) -> None:
+    where = settings.whereabouts
+    environ = {HOME_VARIABLE: str(where.home)} if settings.chosen(HOME_VARIABLE) else {}
+    print(f"\nBackstory runs at {url}. Connect Claude Code to it:\n\n  {claude_by_stdio(environ)}\n")
+    print(f"or by HTTP:\n\n  {claude_by_http(url, where.token)}\n")
+    print(f"or in the .mcp.json of a repository:\n\n  {mcp_json(environ)}\n")
+    print(f"It stops when it has not been used for a while, or by: {shlex.join([*program(), 'stop'])}")
 
 
 def main() -> None:
-    with open_engine(read_settings()) as engine, Worker(engine):
-        if not statistics(engine, ALL_PROJECTS).memories:
-            load_sample(engine)
-        show_what_is_there(engine)
-        ask(engine, QUESTION)
-    print(
-        "Next: keep memories of your own from Python, as README.md shows;"
-        " 'backstory config' says where they are, 'backstory doctor' how they are."
-    )
+    settings = read_settings()
+    where = settings.whereabouts
+    process = start(where)
+    if not asked(where, "memory_statistics", project=ALL_PROJECTS).answer["total"]:
+        load_sample(where)
+    show_what_is_there(where)
+    search(where, QUESTION)
+    show_how_to_connect(settings, process.url)
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except BackstoryError as error:
+        sys.exit(f"Error: {error}\nHint: {error.hint}" if error.hint else f"Error: {error}")

@@ -127,15 +127,45 @@ def test_the_program_tells_its_version(run_process: RunProcess) -> None:
     assert run_process("--version").stdout.startswith("backstory 0.")
 
 
+def test_bad_settings_are_told_as_json_when_json_was_asked_for(run: Run) -> None:
+    done = run("config", "--json", MCP_PORT="http")
+
+    assert (done.exit_code, done.stdout) == (2, "")
+    error = json.loads(done.stderr)["error"]
+    assert error["kind"] == "SettingsError"
+    assert "MCP_PORT" in error["message"]
+
+
 def test_an_unknown_command_ends_with_code_2(run: Run) -> None:
     assert run("remember-everything").exit_code == 2
 
 
-def test_the_command_line_loads_no_engine() -> None:
-    program = "import sys, backstory.__main__; print(*sys.modules)"
+HEAVY = {"numpy", "sqlalchemy", "ladybug", "qdrant_edge", "tokenizers", "mcp", "pydantic", "starlette"}
 
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
 
-    loaded = set(done.stdout.split())
+@pytest.mark.parametrize(
+    ("arguments", "besides"),
+    [
+        (["--help"], set()),
+        (["status"], {"backstory.settings", "http.client", "asyncio"}),
+        (["stop"], {"backstory.settings", "http.client", "asyncio"}),
+        (["memory", "--help"], {"backstory.settings"}),
+        (["config"], set()),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_a_command_loads_only_what_it_needs(tmp_path: Path, arguments: list[str], besides: set[str]) -> None:
+    program = (
+        "import atexit, sys; atexit.register(lambda: print(*sys.modules, file=sys.stderr));"
+        f"sys.argv = ['backstory', *{arguments!r}];"
+        "from backstory.__main__ import main; main()"
+    )
+    environ = {**os.environ, "BACKSTORY_HOME": str(tmp_path)}
+
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=environ, capture_output=True, text=True, check=False
+    )
+
+    loaded = set(done.stderr.split())
     assert "backstory.cli" in loaded
-    assert not loaded & {"numpy", "sqlalchemy", "ladybug", "qdrant_edge", "tokenizers"}
+    assert not loaded & (HEAVY | besides)

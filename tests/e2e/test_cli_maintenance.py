@@ -2,76 +2,97 @@
 
 import json
 import os
-import subprocess
-import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from backstory.actions.memory.add import add_memory
-from backstory.actions.memory.search import search_memories
-from backstory.model.memory import NewMemory
-from backstory.model.project import Project
-from backstory.model.search import MemoryQuery
+from backstory.settings import read_settings
+from backstory.wiring import open_engine
 
-from .conftest import Opening
-
-SHOP = Project("shop")
+from .program import Program
 
 
-def run(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    environ = {**os.environ, "BACKSTORY_HOME": str(home), "BACKSTORY_MIN_FREE_MB": "1"}
-    command = [sys.executable, "-m", "backstory", *arguments]
-    return subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Program]:
+    """A program that keeps one memory, of the project `shop`."""
+    program = Program(tmp_path_factory.mktemp("cli") / "home")
+    program("memory", "add", "design", "Retries use jittered backoff.", "--project", "shop")
+    yield program
+    program.stop()
 
 
-@pytest.fixture
-def filled(home: Path, opening: Opening) -> Path:
-    with opening() as engine:
-        add_memory(engine, SHOP, NewMemory("design", "Retries use jittered backoff."))
-    return home
+def test_a_rebuild_says_what_it_made(program: Program) -> None:
+    text, answer = program("rebuild"), program.json("rebuild")
+
+    assert text.stdout == "Rebuilt: memories-2 with 1 entries.\n"
+    assert text.stderr == ""  # no bar where there is no terminal
+    assert answer == {"entries": {"memories-3": 1}}
 
 
-def test_a_store_is_backed_up_and_restored(filled: Path, opening: Opening, tmp_path: Path) -> None:
-    backup = tmp_path / "monday.backup"
+def test_a_backup_is_written_where_the_command_was_typed(
+    program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
 
-    assert "Backed up 1 memories" in run(filled, "backup", str(backup)).stdout
-    restored = run(filled, "restore", str(backup), "--json")
+    answer = program.json("backup", "monday.backup")
 
-    answer = json.loads(restored.stdout)
-    assert answer["memories"] == 1
-    assert Path(answer["replaced"]).is_dir()
-    with opening() as engine:
-        assert search_memories(engine, SHOP, MemoryQuery("jittered")).hits
-
-
-def test_a_rebuild_says_what_it_made(filled: Path) -> None:
-    done = run(filled, "rebuild")
-
-    assert done.returncode == 0
-    assert done.stdout == "Rebuilt: memories-2 with 1 entries.\n"
-    assert json.loads(run(filled, "rebuild", "--json").stdout) == {"entries": {"memories-3": 1}}
+    assert (answer["memories"], answer["path"]) == (1, str(tmp_path / "monday.backup"))
+    assert (tmp_path / "monday.backup").stat().st_size == answer["size_bytes"]
+    assert "Backed up 1 memories" in program("backup", "tuesday.backup").stdout
 
 
-def test_a_store_in_use_is_left_alone_and_the_owner_named(filled: Path, opening: Opening) -> None:
-    with opening():
-        refused = run(filled, "rebuild")
+def test_a_backup_never_overwrites_a_file(program: Program, tmp_path: Path) -> None:
+    (tmp_path / "taken").write_text("mine")
 
-    assert refused.returncode == 1
-    assert f"process {os.getpid()}" in refused.stderr
-    assert "Hint:" in refused.stderr
+    refused = program("backup", str(tmp_path / "taken"))
+
+    assert refused.exit_code == 1
+    assert (tmp_path / "taken").read_text() == "mine"
 
 
-def test_something_that_is_no_backup_is_refused(filled: Path, tmp_path: Path) -> None:
+def test_nothing_is_restored_while_the_process_runs(program: Program, tmp_path: Path) -> None:
+    program("backup", str(tmp_path / "backup"))
+
+    refused = program("restore", str(tmp_path / "backup"))
+
+    assert refused.exit_code == 1
+    assert f"process {program.json('status')['pid']}" in refused.stderr
+    assert "backstory stop" in refused.stderr
+    assert program("status").exit_code == 0
+
+
+def test_a_store_is_restored_and_found_again(program: Program, tmp_path: Path) -> None:
+    program("backup", str(tmp_path / "backup"))
+    program("memory", "add", "design", "Too late.", "--project", "shop")
+    program("stop")
+
+    restored = program.json("restore", str(tmp_path / "backup"))
+
+    assert restored["memories"] == 1
+    assert Path(restored["replaced"]).is_dir()
+    (hit,) = program.json("memory", "search", "jittered", "--project", "shop")["hits"]
+    assert hit["content"] == "Retries use jittered backoff."
+
+
+def test_what_is_no_backup_is_refused(tmp_path: Path) -> None:
+    program = Program(tmp_path / "home")
     (tmp_path / "notes.txt").write_text("not a backup")
 
-    refused = run(filled, "restore", str(tmp_path / "notes.txt"))
+    refused = program("restore", str(tmp_path / "notes.txt"), "--json")
 
-    assert refused.returncode == 1
-    assert "is not a whole backup" in refused.stderr
+    assert refused.exit_code == 1
+    assert "is not a whole backup" in json.loads(refused.stderr)["error"]["message"]
+    assert program("restore", str(tmp_path / "nothing")).exit_code == 2
 
 
-def test_help_lists_every_command(home: Path) -> None:
-    listed = run(home, "--help").stdout
+def test_nothing_is_restored_while_another_program_owns_the_data(tmp_path: Path) -> None:
+    program = Program(tmp_path / "home")
+    (tmp_path / "backup").touch()
 
-    assert all(command in listed for command in ("config", "doctor", "rebuild", "backup", "restore"))
+    with open_engine(read_settings(program.set)):
+        refused = program("restore", str(tmp_path / "backup"))
+
+    assert refused.exit_code == 1
+    assert f"process {os.getpid()}" in refused.stderr
+    assert "Hint: " in refused.stderr

@@ -3,25 +3,22 @@
 Reading and checking is done by `settings`; here it is only shown, secrets masked.
 """
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
 import click
 
+from backstory.cli.asking import as_json, tell
 from backstory.settings import Reading, Settings, read_settings, unknown_variables
 from backstory.settings.catalogue import SECTIONS
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def config(*, as_json: bool) -> None:
+@as_json
+def config() -> None:
     """Show each setting, its value and where it came from."""
     settings, unknown = read_settings(), unknown_variables()
-    if as_json:
-        click.echo(json.dumps(_as_json(settings, unknown), indent=2, default=str))
-    else:
-        click.echo("\n".join(_as_text(settings, unknown)))
+    tell(_as_json(settings, unknown), "\n".join(_as_text(settings, unknown)))
 
 
 def _as_json(settings: Settings, unknown: Mapping[str, str | None]) -> dict[str, object]:

@@ -1,16 +1,16 @@
 """`backstory doctor`: is everything there that Backstory needs, and if not, what to do.
 
-A check is a function that looks at one thing and changes nothing; `examine` lists them all.
+A check is a function that looks at one thing and changes nothing; `examine` lists them all. Those
+of the process are in `process_checks`.
 """
 
-import json
 import shutil
 import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from importlib import metadata
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,6 +18,9 @@ from typing import Final
 
 import click
 
+from backstory.cli.asking import as_json, tell
+from backstory.cli.check import Check
+from backstory.cli.process_checks import no_process, port, process_checks, token
 from backstory.errors import SettingsError
 from backstory.settings import Settings, read_settings, unknown_variables
 from backstory.settings.choices import EngineChoice, SqliteRecords, unsupported
@@ -31,39 +34,34 @@ SQLITE_FEATURES: Final = {
     "JSON": "SELECT value FROM json_each('[1]')",
 }
 
-#: The libraries with compiled parts, which can be installed and still not load: name and module.
-LIBRARIES: Final = {
+#: Every library, and the module of those with compiled parts: they can be installed and still not load.
+LIBRARIES: Final[Mapping[str, str | None]] = {
+    "click": None,
     "ladybug": "ladybug",
+    "mcp": None,
     "numpy": "numpy",
+    "prometheus-client": None,
+    "pydantic": "pydantic",
     "qdrant-edge-py": "qdrant_edge",
+    "snowballstemmer": None,
     "sqlalchemy": "sqlalchemy",
+    "starlette": None,
+    "structlog": None,
     "tokenizers": "tokenizers",
+    "uvicorn": None,
 }
 
 REINSTALL: Final = "install Backstory again, for example by: pip install --force-reinstall backstory"
 MEGABYTE: Final = 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
-    """What a check found. With a remedy although all is right, it is only a note."""
-
-    name: str
-    ok: bool
-    finding: str
-    remedy: str | None = None
-
-
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def doctor(*, as_json: bool) -> None:
-    """Check that everything Backstory needs is there; exit code 1 if not."""
+@as_json
+def doctor() -> None:
+    """Check that everything Backstory needs is there, and say what to do if not."""
     checks = list(examine())
     ok = all(check.ok for check in checks)
-    if as_json:
-        click.echo(json.dumps({"ok": ok, "checks": [asdict(check) for check in checks]}, indent=2))
-    else:
-        click.echo("\n".join(_line(check) for check in checks))
+    tell({"ok": ok, "checks": [asdict(check) for check in checks]}, "\n".join(map(str, checks)))
     raise click.exceptions.Exit(0 if ok else 1)
 
 
@@ -82,10 +80,21 @@ def examine() -> Iterator[Check]:
     yield Check("settings", ok=True, finding=_sources(settings))
     for use, choice in settings.engines.items():
         yield engine(use, choice)
-    folder = data_folder(settings.whereabouts.home)
+    yield token(settings.whereabouts.token)
+    # A process that runs owns the files: it is asked, and they are left alone.
+    told = list(process_checks(settings.whereabouts))
+    yield from told or without_process(settings)
+
+
+def without_process(settings: Settings) -> Iterator[Check]:
+    """What can be seen while no process runs: the files, and the port that it would take."""
+    home = settings.whereabouts.home
+    yield no_process(settings.whereabouts)
+    yield port(settings)
+    folder = data_folder(home)
     yield folder
     if folder.ok:
-        yield free_space(settings.whereabouts.home, settings.limits.min_free_bytes)
+        yield free_space(home, settings.limits.min_free_bytes)
     if folder.ok and isinstance(settings.records, SqliteRecords):
         yield records_file(settings.records.path)
 
@@ -118,12 +127,14 @@ def _works(statement: str) -> bool:
         return True
 
 
-def library(name: str, module: str) -> Check:
-    """A library is installed and loads."""
+def library(name: str, module: str | None = None) -> Check:
+    """A library is installed, and its module, if one is named, loads."""
     try:
         version = metadata.version(name)
     except metadata.PackageNotFoundError:
         return Check(name, ok=False, finding="not installed", remedy=REINSTALL)
+    if module is None:
+        return Check(name, ok=True, finding=version)
     # In a process of its own, because a library built for another processor can end the process.
     loading = subprocess.run(  # noqa: S603  our own interpreter and a name from the list above
         [sys.executable, "-c", f"import {module}"], capture_output=True, text=True, check=False
@@ -230,10 +241,3 @@ def records_file(path: Path) -> Check:
 def _sources(settings: Settings) -> str:
     chosen = sum(reading.origin != DEFAULT for reading in settings.readings)
     return f"valid; {chosen} set, {len(settings.readings) - chosen} by default"
-
-
-def _line(check: Check) -> str:
-    mark = "FAIL" if not check.ok else "note" if check.remedy else "ok"
-    return f"{mark:<4}  {check.name}: {check.finding}" + (
-        f"\n      -> {check.remedy}" if check.remedy else ""
-    )

@@ -1,0 +1,26 @@
+"""`backstory serve`: the process that owns the data, in the foreground.
+
+What it does is left to `http.process`; agents and other commands start it by `bridge.process`.
+"""
+
+import click
+
+from backstory.bridge.whereabouts import HOME_VARIABLE
+from backstory.cli.connecting import claude_by_stdio
+from backstory.settings import read_settings
+
+
+@click.command()
+@click.option("--detached", is_flag=True, hidden=True, help="Say nothing: nobody looks on.")
+def serve(*, detached: bool) -> None:
+    """Own the data and answer agents, until it is stopped or idle for long."""
+    settings = read_settings()
+    # Not at the top: the engines and the MCP library take a second and more to load, and neither the
+    # list of commands nor somebody with a wrong setting needs to wait for them.
+    from backstory.http.process import serve as run
+
+    if not detached:
+        chosen = {HOME_VARIABLE: str(settings.whereabouts.home)} if settings.chosen(HOME_VARIABLE) else {}
+        click.echo(f"Connect Claude Code by: {claude_by_stdio(chosen)}")
+        click.echo("Stop by Ctrl-C or `backstory stop`. The log follows, with the address.")
+    run(settings, detached=detached)
