@@ -129,7 +129,8 @@ async def test_schemas_are_lean(engine: Engine, era: str) -> None:
     for tool in (await listed(engine, era, "all")).tools:
         assert tool.input_schema["additionalProperties"] is False
         for schema in [*schemas(tool.input_schema), *schemas(tool.output_schema)]:
-            assert not {"title", "$ref", "$defs", "anyOf"} & set(schema)
+            assert not {"title", "$ref", "$defs"} & set(schema)
+            assert {"type": "null"} not in schema.get("anyOf", [])
             assert schema.get("default", 0) is not None
 
 

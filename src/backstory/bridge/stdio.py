@@ -19,8 +19,9 @@ from backstory.bridge.whereabouts import find_whereabouts
 #: Far more than the process takes; what is longer is not even kept in memory.
 LONGEST_LINE: Final = 64 << 20
 
-#: A client waits two seconds for our end before it kills us.
-LAST_ANSWERS_S: Final = 1.0
+#: What was asked before stdin was closed is still answered, also when the process must be started first,
+#: which takes about two seconds. A client that does not want to wait ends us by a signal.
+LAST_ANSWERS_S: Final = 5.0
 
 
 class _Stdout:

@@ -5,9 +5,9 @@ What is None is left out of the answer, so no schema speaks of null.
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, ClassVar, Final
+from typing import Annotated, Any, ClassVar, Final
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import AfterValidator, BaseModel, ConfigDict
 
 from backstory.actions.memory.add import Added
 from backstory.actions.memory.delete import Deleted
@@ -19,6 +19,9 @@ from backstory.model.upkeep import Activity, CacheUse, Generation, GenerationSta
 
 #: Links shown with a memory. Each may take 160 tokens, so more would fill the answer.
 MOST_RELATED: Final = 50
+
+#: A time to the second. Fractions would cost an agent four tokens a time and tell it nothing.
+Moment = Annotated[datetime, AfterValidator(lambda moment: moment.replace(microsecond=0))]
 
 
 class Answer(BaseModel):
@@ -38,7 +41,7 @@ class MemoryAdded(Answer):
     type: str
     project: str
     version: int
-    created_at: datetime
+    created_at: Moment
     pending: Sequence[str] | None = None
 
     @classmethod
@@ -79,8 +82,8 @@ class MemoryShown(Answer):
     metadata: Mapping[str, Any] | None = None
     importance: float
     version: int
-    created_at: datetime
-    updated_at: datetime
+    created_at: Moment
+    updated_at: Moment
     access_count: int
     relationships: Sequence[RelatedMemory]
     offset: int | None = None
@@ -114,7 +117,7 @@ class MemoryFound(Answer):
     score: float
     found_by: Sequence[str]
     importance: float
-    created_at: datetime
+    created_at: Moment
     metadata: Mapping[str, Any] | None = None
     content: str
     shortened: Sequence[str] | None = None
@@ -153,7 +156,7 @@ class MemoryDeleted(Answer):
     type: str
     project: str
     version: int
-    deleted_at: datetime | None = None
+    deleted_at: Moment | None = None
     pending: Sequence[str] | None = None
 
     @classmethod
@@ -207,7 +210,7 @@ class IndexHealth(Answer):
 class RecentActivity(Answer):
     """One line of the audit trail."""
 
-    at: datetime
+    at: Moment
     operation: str
     id: str
     version: int

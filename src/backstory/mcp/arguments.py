@@ -44,7 +44,7 @@ def read_arguments(model: type[Checked], raw: Mapping[str, object]) -> Checked:
         errors = mistakes.errors(include_url=False)[:_MOST_MISTAKES]
         found = [_mistake(lean_schema(model), e["type"], e["loc"], e["input"]) for e in errors]
     hints = list(dict.fromkeys(hint for _, hint in found if hint))
-    raise InputError("; ".join(what for what, _ in found), hint="; ".join(hints) or None)
+    raise InputError("; ".join(dict.fromkeys(what for what, _ in found)), hint="; ".join(hints) or None)
 
 
 def _check_text(raw: Mapping[str, object]) -> None:
@@ -120,11 +120,12 @@ def allowed(schema: Schema) -> str:
     """What a schema allows, in words."""
     if "enum" in schema:
         return f"one of: {', '.join(schema['enum'])}"
-    kinds = schema.get("type", [])
-    words = " or ".join(_KINDS[kind] for kind in ([kinds] if isinstance(kinds, str) else kinds))
-    least, most, unit = _BOUNDS.get(str(kinds), ("minimum", "maximum", ""))
+    if "anyOf" in schema:
+        return " or ".join(allowed(each) for each in schema["anyOf"])
+    kind = schema["type"]
+    least, most, unit = _BOUNDS.get(kind, ("minimum", "maximum", ""))
     each = f", each {allowed(schema['items'])}" if "items" in schema else ""
-    return words + _bounds(schema.get(least), schema.get(most), unit) + each
+    return _KINDS[kind] + _bounds(schema.get(least), schema.get(most), unit) + each
 
 
 def _bounds(low: float | None, high: float | None, unit: str) -> str:

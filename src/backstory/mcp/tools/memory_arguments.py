@@ -14,8 +14,11 @@ from backstory.model.memory import DEFAULT_IMPORTANCE, MAX_CONTENT_CHARS, Memory
 from backstory.model.project import Scope
 from backstory.model.search import DEFAULT_LIMIT, MAX_LIMIT, MemoryQuery
 
-# A list of types in one place is more than some clients' schema readers take; the description says it.
-_Value = Annotated[str | int | float | bool, WithJsonSchema({})]
+# Not as one list of types, which is more than some clients' schema readers take.
+_Value = Annotated[
+    str | int | float | bool,
+    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}]}),
+]
 
 
 class Link(Arguments):
