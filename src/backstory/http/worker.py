@@ -6,29 +6,38 @@ has passed. A failure is logged and tried again later; marks remember what is le
 
 import logging
 import threading
+import time
+from collections.abc import Callable
 from typing import Final, Self
 
 from backstory.actions.projection.upkeep import upkeep
 from backstory.engine import Engine, Work
 from backstory.errors import BackstoryError, Cancelled
+from backstory.http.faults import unexpected_told
 
 #: Work left behind by an outage is taken up again at the latest after this time.
 IDLE_S: Final = 5.0
 
 _log = logging.getLogger(__name__)
 
+#: Told how long a step took that did something, or how it failed.
+Watching = Callable[[float, BackstoryError | None], None]
+
 
 class Worker:
     """Upkeep in the background, from `with` to the end of its block."""
 
-    def __init__(self, engine: Engine, *, idle_s: float = IDLE_S) -> None:
+    def __init__(self, engine: Engine, *, idle_s: float = IDLE_S, watching: Watching | None = None) -> None:
         self._engine = engine
         self._idle_s = idle_s
+        self._watching = watching
         self._work = Work()
         self._woken = threading.Event()
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="backstory-upkeep", daemon=True)
         self.last_error: BackstoryError | None = None
+        #: Whether it found nothing that it could do, and waits.
+        self.resting = False
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -50,19 +59,30 @@ class Worker:
 
     def _run(self) -> None:
         while not self._stopping.is_set():
+            self.resting = False
             if not self._step():
+                self.resting = True
                 self._woken.wait(self._idle_s)
                 self._woken.clear()
 
     def _step(self) -> bool:
+        began = time.perf_counter()
         try:
-            more = upkeep(self._engine, self._work)
+            with unexpected_told("upkeep"):
+                more = upkeep(self._engine, self._work)
         except Cancelled:
             return False
         except BackstoryError as error:
             if repr(error) != repr(self.last_error):
                 _log.warning("upkeep failed and will be tried again: %s", error)
             self.last_error = error
+            self._tell(began, error)
             return False
         self.last_error = None
+        if more:
+            self._tell(began, None)
         return more
+
+    def _tell(self, began: float, error: BackstoryError | None) -> None:
+        if self._watching:
+            self._watching(time.perf_counter() - began, error)
