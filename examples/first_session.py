@@ -48,7 +48,7 @@ def show_how_to_connect(settings: Settings, url: str) -> None:
     where = settings.whereabouts
     environ = {HOME_VARIABLE: str(where.home)} if settings.chosen(HOME_VARIABLE) else {}
     print(f"\nBackstory runs at {url}. Connect Claude Code to it:\n\n  {claude_by_stdio(environ)}\n")
-    print(f"or by HTTP:\n\n  {claude_by_http(url, where.token)}\n")
+    print(f"or by HTTP, in the folder of a project:\n\n  {claude_by_http(url, where.token)}\n")
     print(f"or in the .mcp.json of a repository:\n\n  {mcp_json(environ)}\n")
     print(f"It stops when it has not been used for a while, or by: {shlex.join([*program(), 'stop'])}")
 

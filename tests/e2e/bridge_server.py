@@ -108,7 +108,7 @@ def guarded(app: ASGIApp, id: str) -> ASGIApp:
             await app(scope, receive, send)
             return
         is_known = dict(scope["headers"]).get(b"authorization") == f"Bearer {TOKEN}".encode()
-        if scope["path"] == "/health":
+        if scope["path"] == "/ready":
             await _send(send, 200, {"status": "ok"} | ({"id": id} if is_known else {}))
         elif is_known:
             await app(scope, receive, send)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
+import psutil
 import pytest
 from mcp import Client
 
@@ -108,10 +109,13 @@ def test_a_process_that_was_asked_to_stop_is_started_again_by_the_next_request(w
     with Bridge(where.home) as bridge:
         bridge.open_session()
         first = _running(where)
-        os.kill(first.pid, signal.SIGTERM)  # still stopping, perhaps, when the next request comes
+        process = psutil.Process(first.pid)
+        process.terminate()  # still stopping, perhaps, when the next request comes
 
         assert not bridge.ask(_add(1, "legacy"))["result"]["isError"]
 
+        process.wait()
+        assert not bridge.ask(_add(2, "legacy"))["result"]["isError"]
         assert _running(where).id != first.id
 
 

@@ -177,7 +177,8 @@ def test_serve_tells_its_address_and_ends_by_ctrl_c(programs: Programs) -> None:
         said, logged = serving.communicate()
 
     assert serving.returncode == 0
-    assert "claude mcp add backstory" in said
+    assert "claude mcp add --scope user backstory" in said
+    assert process.url in said
     assert "Traceback" not in logged
     assert not program.where.process.exists()
 

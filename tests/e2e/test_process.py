@@ -144,9 +144,12 @@ class TestHealth:
         assert all(check["ok"] and check["finding"] for check in told["checks"].values())
 
     def test_it_is_ready_once_it_answers(self, client: Client) -> None:
-        answer = client.ask("GET", "/ready")
+        told = client.ask("GET", "/ready")
+        bare = Client(client.port, token=None).ask("GET", "/ready")
 
-        assert (answer.status, answer.json) == (200, {"ready": True})
+        assert (told.status, told.json["ready"], told.json["stopping"]) == (200, True, False)
+        assert told.json["id"] == client.ask("GET", "/health").json["id"]
+        assert (bare.status, bare.json) == (200, {"ready": True})
 
     @pytest.mark.parametrize("part", ["vectors", "graph", "embedder"])
     def test_an_engine_that_is_down_is_told_with_a_remedy(

@@ -22,7 +22,7 @@ from backstory.bridge.wire import Connection
 START_LIMIT_S: Final = 60.0
 
 #: It answers in milliseconds; a step of upkeep can hold it for a second.
-HEALTH_LIMIT_S: Final = 5.0
+ANSWER_LIMIT_S: Final = 5.0
 
 #: How often a starting process is asked whether it is there.
 POLL_S: Final = 0.02
@@ -47,9 +47,10 @@ class NotStarted(Exception):
 
 
 def running(where: Whereabouts) -> Process | None:
-    """The process, if it answers and is the one that `process.json` tells of."""
+    """The process, if it answers, is the one that `process.json` tells of, and is not about to end."""
     told = _told(where)
-    return told if told is not None and _health(where, told).get("id") == told.id else None
+    said = _said(where, told) if told is not None else {}
+    return told if told is not None and said.get("id") == told.id and not said.get("stopping") else None
 
 
 def ensure(where: Whereabouts) -> Process:
@@ -80,17 +81,17 @@ def _told(where: Whereabouts) -> Process | None:
         return None
 
 
-def _health(where: Whereabouts, told: Process) -> dict[str, object]:
+def _said(where: Whereabouts, told: Process) -> dict[str, object]:
     """What the process says of itself: its id, if our token is right; nothing, if it is not there."""
     if not _is_alive(told.pid):
         return {}
     try:
-        with closing(Connection(told.url, HEALTH_LIMIT_S)) as connection:
-            answer = connection.ask("GET /health", {"Authorization": f"Bearer {token(where)}"})
-            health = json.loads(answer.body.read())
+        with closing(Connection(told.url, ANSWER_LIMIT_S)) as connection:
+            answer = connection.ask("GET /ready", {"Authorization": f"Bearer {token(where)}"})
+            said = json.loads(answer.body.read())
     except (OSError, ValueError):
         return {}
-    return health if isinstance(health, dict) else {}
+    return said if isinstance(said, dict) else {}
 
 
 def _is_alive(pid: int) -> bool:
@@ -114,7 +115,7 @@ def _await_the_owner(where: Whereabouts) -> Process | None:
         if found := running(where):
             return found
         told = _told(where)
-        if told is not None and (health := _health(where, told)) and "id" not in health:
+        if told is not None and (said := _said(where, told)) and "id" not in said:
             raise NotStarted(
                 f"process {told.pid} does not accept the token in {where.token};"
                 " end that process, and it is started anew"

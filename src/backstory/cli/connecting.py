@@ -16,15 +16,23 @@ def program() -> list[str]:
 
 
 def claude_by_stdio(environ: Mapping[str, str]) -> str:
-    """The command that adds the bridge to Claude Code, with the variables that it must pass on."""
+    """The command that adds the bridge to Claude Code, with the variables that it must pass on.
+
+    For all of the user's projects: the bridge tells the process in which one it was started.
+    """
     options = [text for name, value in environ.items() for text in ("--env", f"{name}={value}")]
-    return shlex.join(["claude", "mcp", "add", "backstory", *options, "--", *program(), "mcp"])
+    words = ["claude", "mcp", "add", "--scope", "user", "backstory", *options, "--", *program(), "mcp"]
+    return shlex.join(words)
 
 
 def claude_by_http(url: str, token: Path) -> str:
-    """The command that adds a running process to Claude Code; the token is read when it is run."""
-    header = f'"Authorization: Bearer $(cat {shlex.quote(str(token))})"'
-    return f"claude mcp add --transport http backstory {url}/mcp --header {header}"
+    """The command that adds a running process to Claude Code, run in the project's folder.
+
+    The token is read when it is run; the folder is told because HTTP does not tell it.
+    """
+    bearer = f'"Authorization: Bearer $(cat {shlex.quote(str(token))})"'
+    folder = '"Backstory-Directory: $PWD"'
+    return f"claude mcp add --transport http backstory {url}/mcp --header {bearer} --header {folder}"
 
 
 def mcp_json(environ: Mapping[str, str]) -> str:

@@ -36,10 +36,12 @@ SQLITE_FEATURES: Final = {
 
 #: Every library, and the module of those with compiled parts: they can be installed and still not load.
 LIBRARIES: Final[Mapping[str, str | None]] = {
+    "anyio": None,
     "click": None,
     "ladybug": "ladybug",
     "mcp": None,
     "numpy": "numpy",
+    "opentelemetry-api": None,
     "prometheus-client": None,
     "pydantic": "pydantic",
     "qdrant-edge-py": "qdrant_edge",

@@ -19,8 +19,9 @@ def serve(*, detached: bool) -> None:
     # list of commands nor somebody with a wrong setting needs to wait for them.
     from backstory.http.process import serve as run
 
-    if not detached:
+    def tell(url: str) -> None:
         chosen = {HOME_VARIABLE: str(settings.whereabouts.home)} if settings.chosen(HOME_VARIABLE) else {}
-        click.echo(f"Connect Claude Code by: {claude_by_stdio(chosen)}")
-        click.echo("Stop by Ctrl-C or `backstory stop`. The log follows, with the address.")
-    run(settings, detached=detached)
+        click.echo(f"Backstory runs at {url}. Connect Claude Code by: {claude_by_stdio(chosen)}")
+        click.echo("Stop it by Ctrl-C or `backstory stop`.")
+
+    run(settings, detached=detached, started=(lambda url: None) if detached else tell)

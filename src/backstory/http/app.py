@@ -103,14 +103,14 @@ def _health(health: Health) -> Answering:
 
 def _ready(health: Health, traffic: Traffic) -> Answering:
     async def answer(request: Request) -> Response:
-        records = (await health.checks())["records"]
-        reasons = [] if records.ok else [f"records: {records.finding}"]
+        told = await health.ready()
+        told["stopping"] = traffic.stopping
         if traffic.stopping:
-            reasons.append("the process is stopping")
-        told: dict[str, object] = {"ready": not reasons}
-        if reasons and is_authorised(request.scope):
-            told["reasons"] = reasons
-        return JSONResponse(told, status_code=503 if reasons else 200)
+            told |= {"ready": False, "reasons": [*told["reasons"], "the process is stopping"]}
+        status = 200 if told["ready"] else 503
+        if not is_authorised(request.scope):
+            told = {"ready": told["ready"]}
+        return JSONResponse(told, status_code=status)
 
     return answer
 

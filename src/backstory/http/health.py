@@ -73,6 +73,16 @@ class Health:
             "checks": {name: asdict(check) for name, check in checks.items()},
         }
 
+    async def ready(self) -> dict[str, Any]:
+        """Whether requests can be answered, why not, and who says so. The other checks are not made."""
+        records = _NO_ANSWER
+        with anyio.move_on_after(ANSWER_S):
+            records = await anyio.to_thread.run_sync(
+                _found, "records", self.records, abandon_on_cancel=True, limiter=self._threads
+            )
+        reasons = [] if records.ok else [f"records: {records.finding}"]
+        return {"ready": records.ok, "id": self._engine.owner, "reasons": reasons}
+
     async def checks(self) -> Mapping[str, Check]:
         """Make every check. Those of one engine do not wait for those of another."""
         records, vectors, graph = (

@@ -54,9 +54,13 @@ KEEP_ALIVE_S: Final = 120
 _log = logger("process")
 
 
-def serve(settings: Settings, *, detached: bool) -> None:
-    """Run the process until it is told to stop. Raises `StoreLocked` when another process owns the data."""
+def serve(settings: Settings, *, detached: bool, started: Callable[[str], None] = lambda url: None) -> None:
+    """Run the process until it is told to stop. Raises `StoreLocked` when another process owns the data.
+
+    `started` is told the address as soon as it can be asked.
+    """
     check_host(settings)
+    os.umask(0o077)  # whatever is written, memories, logs or backups, is its user's alone
     where = settings.whereabouts
     _make_home(where.home)
     with ExitStack() as stack:
@@ -69,6 +73,7 @@ def serve(settings: Settings, *, detached: bool) -> None:
         hosting = stack.enter_context(Hosting(engine, settings, token=read_or_make_token(where.token)))
         stack.enter_context(_announced(where.process, engine.owner, hosting.url))
         _log.info("started", operation="serve", context={"url": hosting.url, "version": __version__})
+        started(hosting.url)
         hosting.run(stopping=watchdog.start)
         _log.info("stopping", operation="serve")
 
@@ -158,7 +163,12 @@ class _Server(uvicorn.Server):
         if threading.current_thread() is not threading.main_thread():
             yield
             return
-        before = {each: signal.signal(each, self.handle_exit) for each in (signal.SIGINT, signal.SIGTERM)}
+
+        # Not `handle_exit`: the library for event streams watches that, and would end them before the calls.
+        def stop(*_: object) -> None:
+            self.should_exit = True
+
+        before = {each: signal.signal(each, stop) for each in (signal.SIGINT, signal.SIGTERM)}
         try:
             yield
         finally:

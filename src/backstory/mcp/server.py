@@ -112,17 +112,24 @@ def _sdk_tool(face: Face, tool: Tool[Any, Any]) -> SdkTool:
 async def _call(
     face: Face, name: str, *, arguments: Mapping[str, object], ctx: Context[Any, Any]
 ) -> CallToolResult:
-    """Do a call in a worker thread; if the request is cancelled, the thread ends at its next step."""
+    """Do a call in a worker thread; if the request is cancelled, the thread ends at its next step.
+
+    The thread is waited for in any case: the store must not be closed under it.
+    """
     work = Work(_reporter(ctx.report_progress))
     caller = Caller.from_headers(ctx.headers)
-    try:
-        outcome = await to_thread.run_sync(
-            perform, face, name, arguments, caller, work, abandon_on_cancel=True
-        )
-    except anyio.get_cancelled_exc_class():
-        work.cancel()
-        raise
+    async with anyio.create_task_group() as beside:
+        beside.start_soon(_cancel_with_me, work)
+        outcome = await to_thread.run_sync(perform, face, name, arguments, caller, work)
+        beside.cancel_scope.cancel()
     return _result(outcome)
+
+
+async def _cancel_with_me(work: Work) -> None:
+    try:
+        await anyio.sleep_forever()
+    finally:
+        work.cancel()
 
 
 def _reporter(

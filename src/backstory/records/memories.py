@@ -134,7 +134,8 @@ class Memories:
         memory = self.get(scope, id)
         if memory is None or memory.deleted_at is not None:
             raise NotFound(
-                f"there is no memory {id} in this project", hint="search for it, and use the id of a hit; if it is in another project, name that"
+                f"there is no memory {id} in this project",
+                hint="search for it, and use the id of a hit; if it is in another project, name that",
             )
         return memory
 

@@ -5,13 +5,18 @@ The lock itself is the operating system's; see `bridge.locking`.
 
 import json
 import os
+import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
 from backstory.bridge.locking import try_lock
 from backstory.errors import StoreLocked, StoreReadOnly
+
+#: Who wants to know whether the data is owned looks by taking the lock, for some microseconds.
+PATIENCE_S: Final = 0.1
 
 
 @contextmanager
@@ -30,11 +35,14 @@ def owning(lock_path: Path) -> Iterator[str]:
             hint="check its permissions, or set BACKSTORY_HOME to a folder you can write",
         ) from error
     with file:
-        if not try_lock(file):
-            raise StoreLocked(
-                f"the data folder {lock_path.parent} is in use by {_holder(lock_path)}",
-                hint="stop that process with `backstory stop`, or use the data through it",
-            )
+        deadline = time.monotonic() + PATIENCE_S
+        while not try_lock(file):
+            if time.monotonic() > deadline:
+                raise StoreLocked(
+                    f"the data folder {lock_path.parent} is in use by {_holder(lock_path)}",
+                    hint="stop that process with `backstory stop`, or use the data through it",
+                )
+            time.sleep(PATIENCE_S / 10)
         owner = uuid.uuid4().hex
         file.truncate(0)
         json.dump({"pid": os.getpid(), "id": owner}, file)
