@@ -33,7 +33,7 @@ EXCEPTIONS: dict[Rule, dict[str, str]] = {
         "cli/serve.py:serve": "the engines and the protocol take a second and more to load",
     },
     rules.broad_excepts_are_translators: {
-        "http/faults.py:unexpected_told": "the process's translator: told by a log line, and as an error of ours",
+        "http/faults.py:unexpected_told": "the process's translator: a log line, and an error of ours",
         "mcp/calls.py:_attempt": "the face's translator: nothing of a failure may reach the caller",
     },
 }

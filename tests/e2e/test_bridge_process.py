@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
-import psutil
+import psutil  # type: ignore[import-untyped]  # it has no stubs
 import pytest
 from mcp import Client
 

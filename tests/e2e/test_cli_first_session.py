@@ -41,7 +41,7 @@ def test_a_first_session_loads_the_sample_once_and_tells_how_to_connect(tmp_path
         assert "never charges twice" in shown
         assert f"Backstory runs at {status['url']}" in shown
         assert re.search(
-            rf"^  claude mcp add --scope user backstory --env BACKSTORY_HOME={program.where.home} -- /.* mcp$",
+            rf"^  claude mcp add --scope user backstory --env BACKSTORY_HOME={program.where.home} -- /.*",
             shown,
             re.MULTILINE,
         )

@@ -24,4 +24,4 @@ def serve(*, detached: bool) -> None:
         click.echo(f"Backstory runs at {url}. Connect Claude Code by: {claude_by_stdio(chosen)}")
         click.echo("Stop it by Ctrl-C or `backstory stop`.")
 
-    run(settings, detached=detached, started=(lambda url: None) if detached else tell)
+    run(settings, detached=detached, started=None if detached else tell)

@@ -54,7 +54,7 @@ KEEP_ALIVE_S: Final = 120
 _log = logger("process")
 
 
-def serve(settings: Settings, *, detached: bool, started: Callable[[str], None] = lambda url: None) -> None:
+def serve(settings: Settings, *, detached: bool, started: Callable[[str], None] | None = None) -> None:
     """Run the process until it is told to stop. Raises `StoreLocked` when another process owns the data.
 
     `started` is told the address as soon as it can be asked.
@@ -73,7 +73,8 @@ def serve(settings: Settings, *, detached: bool, started: Callable[[str], None] 
         hosting = stack.enter_context(Hosting(engine, settings, token=read_or_make_token(where.token)))
         stack.enter_context(_announced(where.process, engine.owner, hosting.url))
         _log.info("started", operation="serve", context={"url": hosting.url, "version": __version__})
-        started(hosting.url)
+        if started:
+            started(hosting.url)
         hosting.run(stopping=watchdog.start)
         _log.info("stopping", operation="serve")
 
