@@ -38,6 +38,7 @@ SQLITE_FEATURES: Final = {
 LIBRARIES: Final[Mapping[str, str | None]] = {
     "anyio": None,
     "click": None,
+    "httptools": "httptools",
     "ladybug": "ladybug",
     "mcp": None,
     "numpy": "numpy",

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Final
 
+import anyio
 import anyio.to_thread
 from mcp.server import MCPServer
 from mcp.server.streamable_http_manager import StreamableHTTPASGIApp
@@ -56,7 +57,7 @@ def create_app(
         _route("/local/{verb}", local, "POST"),
     ]
     if shows_metrics:
-        routes.append(_route(METRICS_PATH, _metrics(metrics), "GET"))
+        routes.append(_route(METRICS_PATH, _metrics(metrics, local.face.threads), "GET"))
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -115,9 +116,8 @@ def _ready(health: Health, traffic: Traffic) -> Answering:
     return answer
 
 
-def _metrics(metrics: Metrics) -> Answering:
+def _metrics(metrics: Metrics, threads: anyio.CapacityLimiter) -> Answering:
     async def answer(_: Request) -> Response:
-        threads = anyio.to_thread.current_default_thread_limiter()
         busy = 100 * threads.borrowed_tokens / threads.total_tokens
         text = await anyio.to_thread.run_sync(metrics.text, busy)
         return Response(text, headers={"Content-Type": numbers.CONTENT_TYPE})

@@ -95,7 +95,9 @@ class Local:
                 return await anyio.to_thread.run_sync(_maintain, self.face.engine, verb, arguments, work)
             case _:
                 caller = Caller.from_headers(request.headers)
-                return await anyio.to_thread.run_sync(_call_tool, self.face, verb, arguments, caller, work)
+                return await anyio.to_thread.run_sync(
+                    _call_tool, self.face, verb, arguments, caller, work, limiter=self.face.threads
+                )
 
 
 async def _send_all(lines: MemoryObjectReceiveStream[Line], send: Send) -> None:

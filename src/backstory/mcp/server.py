@@ -118,16 +118,17 @@ async def _call(
     """
     work = Work(_reporter(ctx.report_progress))
     caller = Caller.from_headers(ctx.headers)
+    done = anyio.Event()
     async with anyio.create_task_group() as beside:
-        beside.start_soon(_cancel_with_me, work)
-        outcome = await to_thread.run_sync(perform, face, name, arguments, caller, work)
-        beside.cancel_scope.cancel()
+        beside.start_soon(_cancel_with_me, work, done)
+        outcome = await to_thread.run_sync(perform, face, name, arguments, caller, work, limiter=face.threads)
+        done.set()
     return _result(outcome)
 
 
-async def _cancel_with_me(work: Work) -> None:
+async def _cancel_with_me(work: Work, done: anyio.Event) -> None:
     try:
-        await anyio.sleep_forever()
+        await done.wait()
     finally:
         work.cancel()
 

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from sqlalchemy import (
+    BindParameter,
     ColumnElement,
     Connection,
     Result,
@@ -55,6 +56,15 @@ _GET_INSIDE: Final = _GET.where(_IN_PROJECT)
 # Written so that SQLite goes by the ids. By the project it reads all of it: 13.6 ms against 0.08 for ten ids
 # in a project of 5,000.
 _FIND_INSIDE: Final = _FIND.where(_MEMORIES.c.project.concat("") == bindparam("project"))
+_IDS: Final[BindParameter[str]] = bindparam("ids", expanding=True)
+_KNOWN: Final = select(_MEMORIES.c.id).where(_MEMORIES.c.id.in_(_IDS))
+_USED: Final = select(_USE.c.memory_id).where(_USE.c.memory_id.in_(_IDS))
+_INSERT_USE: Final = insert(_USE)
+_UPDATE_USE: Final = (
+    update(_USE)
+    .where(_USE.c.memory_id == bindparam("used"))
+    .values(access_count=_USE.c.access_count + bindparam("more"), last_used_at=bindparam("at"))
+)
 _LIVE_INSIDE: Final = _SELECT.where(_IN_PROJECT, _LIVE).order_by(schema.passages.c.number)
 
 
@@ -168,16 +178,14 @@ class Memories:
 
     def note_uses(self, uses: Mapping[str, int], at: datetime) -> None:
         """Add to the number of times that memories were read."""
-        known = select(_MEMORIES.c.id).where(_MEMORIES.c.id.in_(list(uses)))
-        for id in self._connection.scalars(known).all():
-            more = {"access_count": _USE.c.access_count + uses[id], "last_used_at": at}
-            if (
-                self._connection.execute(update(_USE).where(_USE.c.memory_id == id).values(**more)).rowcount
-                == 0
-            ):
-                self._connection.execute(
-                    insert(_USE).values(memory_id=id, access_count=uses[id], last_used_at=at)
-                )
+        known = self._connection.scalars(_KNOWN, {"ids": list(uses)}).all()
+        used = set(self._connection.scalars(_USED, {"ids": known}).all())
+        if new := [
+            {"memory_id": id, "access_count": 0, "last_used_at": at} for id in known if id not in used
+        ]:
+            self._connection.execute(_INSERT_USE, new)
+        if more := [{"used": id, "more": uses[id], "at": at} for id in known]:
+            self._connection.execute(_UPDATE_USE, more)
 
     def _within(
         self, scope: Scope, anywhere: Select[Any], inside: Select[Any], **values: object

@@ -32,6 +32,9 @@ from backstory.records.store import Store
 #: Other programs (a backup tool, a shell) may hold the file for a moment; our own writers queue at the lock.
 BUSY_TIMEOUT_S: Final = 10.0
 
+#: A write of so many takes 8 ms, which is as long as others may have to wait for it.
+USES_AT_ONCE: Final = 500
+
 #: The check reads the file once: 0.12 s for 216 MB that lie in the system's cache, more from a slow disk.
 #: Larger files are checked by `backstory doctor`.
 MAX_CHECKED_BYTES: Final = 256 * 1024 * 1024
@@ -143,9 +146,10 @@ class Records:
         """Write down the uses counted so far."""
         with self._uses_lock:
             uses, self._uses = self._uses, Counter()
-        if uses:
+        waiting = list(uses.items())
+        for start in range(0, len(waiting), USES_AT_ONCE):
             with self.writing() as transaction:
-                transaction.memories.note_uses(uses, datetime.now(UTC))
+                transaction.memories.note_uses(dict(waiting[start : start + USES_AT_ONCE]), datetime.now(UTC))
 
     def problems(self) -> list[str]:
         """What a whole check of the file finds wrong; nothing when it is sound."""
