@@ -1,7 +1,6 @@
 """What the server says of itself and its tools, and how long calls report, stop and fail."""
 
 import json
-import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,36 +8,23 @@ import anyio
 import pytest
 from anyio import to_thread
 from mcp import Client, MCPError
-from mcp_types import INVALID_PARAMS, ListToolsResult, ToolAnnotations
+from mcp.types import INVALID_PARAMS, ListToolsResult
 
 import backstory
 from backstory.engine import Engine
-from backstory.mcp.answers import Answer
-from backstory.mcp.arguments import Arguments
-from backstory.mcp.calls import Call
 from backstory.mcp.face import Face
 from backstory.mcp.instructions import MOST_BYTES
 from backstory.mcp.server import create_server
-from backstory.mcp.tool import Request, Tool
 from backstory.mcp.tools import TOOLS
 from backstory.model.memory import MEMORY_TYPES
 from backstory.settings import read_settings
 from backstory.wiring import open_engine
+from tests.e2e.counting import Counting
 
 pytestmark = pytest.mark.anyio
 
 #: What the three core tools may cost an agent, at four characters a token.
 CORE_TOKENS = 1_500
-
-
-class Nothing(Arguments):
-    """Takes nothing."""
-
-
-class Count(Answer):
-    """How far it came."""
-
-    steps: int
 
 
 @pytest.fixture(scope="module")
@@ -174,40 +160,6 @@ async def test_annotations_are_honest(engine: Engine, era: str) -> None:
     assert {name for name, each in hints.items() if each and each.destructive_hint} == {"memory_delete"}
     assert {name for name, each in hints.items() if each and each.idempotent_hint} == {"memory_delete"}
     assert all(each and each.open_world_hint is False for each in hints.values())
-
-
-class Counting:
-    """A tool that goes on until it is stopped or has done its steps, and who watches it."""
-
-    def __init__(self, engine: Engine, steps: int | None) -> None:
-        self.steps = steps
-        self.started = threading.Event()
-        self.ended = threading.Event()
-        self.calls: list[Call] = []
-        tool = Tool(
-            name="count",
-            title="Count",
-            description="Counts.",
-            toolsets=("core",),
-            annotations=ToolAnnotations(read_only_hint=True),
-            arguments=Nothing,
-            answer=Count,
-            function=self.count,
-            render=lambda answer: str(answer.steps),
-        )
-        self.face = Face(engine, observe=self.observe, tools={**TOOLS, "count": tool})
-
-    def count(self, request: Request, asked: Nothing) -> Count:
-        done = 0
-        while self.steps is None or done < self.steps:
-            done += 1
-            request.work.step(done, self.steps, f"counted {done}")
-            self.started.set()
-        return Count(steps=done)
-
-    def observe(self, call: Call) -> None:
-        self.calls.append(call)
-        self.ended.set()
 
 
 async def test_progress_reaches_the_client_now_and_then_and_at_the_end(engine: Engine, era: str) -> None:
