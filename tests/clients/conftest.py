@@ -1,6 +1,6 @@
 """Other people's clients, and a Backstory of the test's own for them to talk to.
 
-`BACKSTORY_TEST_NODE` names the folder that `.ci/node` installed the clients into. Without it these
+`MCP_CLIENTS` names the folder that `.ci/node` installed the clients into. Without it these
 tests are left out; nothing here fetches anything.
 """
 
@@ -15,11 +15,9 @@ from tests.clients.parties import Backstory, Clients
 
 @pytest.fixture(scope="session")
 def clients(tmp_path_factory: pytest.TempPathFactory) -> Clients:
-    installed = os.environ.get("BACKSTORY_TEST_NODE")
+    installed = os.environ.get("MCP_CLIENTS")
     if not installed:
-        pytest.skip(
-            "needs MCP clients: `.ci/node FOLDER` installs them, BACKSTORY_TEST_NODE=FOLDER uses them"
-        )
+        pytest.skip("needs MCP clients: `.ci/node FOLDER` installs them, MCP_CLIENTS=FOLDER uses them")
     return Clients(Path(installed), tmp_path_factory.mktemp("client"))
 
 

@@ -80,6 +80,13 @@ class TestHost:
     def test_our_own_names_are_let_in(self, client: Client, route: str, host: str) -> None:
         assert ask(client, route, Host=host.format(port=client.port)).status not in {401, 403, 421}
 
+    def test_white_space_around_a_value_does_not_belong_to_it(self, client: Client) -> None:
+        answer = client.raw(
+            f"GET /ready HTTP/1.1\r\nHost: \t 127.0.0.1:{client.port} \t\r\nConnection: close\r\n\r\n".encode()
+        )
+
+        assert answer.startswith(b"HTTP/1.1 200")
+
     @pytest.mark.parametrize("path", PATHS)
     def test_a_request_without_a_host_is_refused(self, client: Client, path: str) -> None:
         for version in ("1.0", "1.1"):
