@@ -82,7 +82,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 #: Of others. What is not named here lives on the standard library.
 MAY_USE: dict[str, set[str]] = {
     "ports": {"numpy"},
-    "ranking": {"numpy", "snowballstemmer"},
+    "ranking": {"numpy", "Stemmer"},
     "records": {"sqlalchemy"},
     "adapters": {"numpy", "sqlalchemy", "qdrant_edge", "ladybug", "tokenizers"},
     "actions": {"numpy"},

@@ -81,9 +81,8 @@ class TestHost:
         assert ask(client, route, Host=host.format(port=client.port)).status not in {401, 403, 421}
 
     def test_white_space_around_a_value_does_not_belong_to_it(self, client: Client) -> None:
-        answer = client.raw(
-            f"GET /ready HTTP/1.1\r\nHost: \t 127.0.0.1:{client.port} \t\r\nConnection: close\r\n\r\n".encode()
-        )
+        host = f"Host: \t 127.0.0.1:{client.port} \t"
+        answer = client.raw(f"GET /ready HTTP/1.1\r\n{host}\r\nConnection: close\r\n\r\n".encode())
 
         assert answer.startswith(b"HTTP/1.1 200")
 

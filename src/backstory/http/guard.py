@@ -109,7 +109,7 @@ class Guard:
             await self._request(scope, receive, send)
 
     async def _request(self, scope: Scope, receive: Receive, send: Send) -> None:
-        # White space around a value does not belong to it, and not every parser of the web server takes it off.
+        # White space around a value does not belong to it; not every parser takes it off.
         scope["headers"] = [(name, value.strip(b" \t")) for name, value in scope["headers"]]
         try:
             headers = _Headers(scope["headers"])
