@@ -66,7 +66,7 @@ def _plain(text: str) -> str:
     return _UNSPACED.sub(r" \g<0> ", unicodedata.normalize("NFC", bare))
 
 
-# Texts repeat themselves: a name seen before costs 0.1 µs, a new one 10 µs, of which a stem is 2.
+# Texts repeat themselves: a name seen before costs 0.25 µs, a new one 3.3, of which a stem is 2.
 @lru_cache(maxsize=32_768)
 def _terms_of_name(name: str) -> str:
     pieces = [piece for piece in name.split("_") if len(piece) <= _MAX_WORD]
