@@ -84,6 +84,7 @@ MAY_USE: dict[str, set[str]] = {
     "ports": {"numpy"},
     "ranking": {"numpy", "Stemmer"},
     "records": {"sqlalchemy"},
+    "transcripts": {"orjson"},
     "adapters": {"numpy", "sqlalchemy", "qdrant_edge", "ladybug", "tokenizers"},
     "actions": {"numpy"},
     "mcp": {"mcp", "pydantic", "anyio"},

@@ -43,6 +43,7 @@ LIBRARIES: Final[Mapping[str, str | None]] = {
     "mcp": None,
     "numpy": "numpy",
     "opentelemetry-api": None,
+    "orjson": "orjson",
     "prometheus-client": None,
     "pydantic": "pydantic",
     "pystemmer": "Stemmer",

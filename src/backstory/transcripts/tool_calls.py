@@ -1,0 +1,95 @@
+"""What an agent did with its tools, in short: what was asked, an excerpt of what came back, which files.
+
+The input is rendered by its name: a file, a command, a pattern say more than all of it. Pictures
+and encoded data stay out, and what was cut off is said.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from backstory.model.transcript import FileTouch, ToolCall
+from backstory.transcripts import fields as read
+from backstory.transcripts.fields import Fields
+from backstory.transcripts.texts import clean, excerpt
+
+#: Enough for the errors of a test run, and a tenth of the largest results.
+MAX_RESULT_CHARS: Final = 2000
+MAX_COMMAND_CHARS: Final = 200
+
+_READING: Final = frozenset({"Read", "Grep", "Glob", "LS", "NotebookRead"})
+_CHANGING: Final = frozenset({"Edit", "Write", "MultiEdit", "NotebookEdit"})
+_PATH_FIELDS: Final = ("file_path", "notebook_path", "path")
+_PATCHED: Final = re.compile(
+    r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (?P<path>.+?)\s*$", re.MULTILINE
+)
+_PATCH_FIELDS: Final = ("input", "patch", "command")
+_REMINDER: Final = re.compile(r"<system-reminder>.*?</system-reminder>", re.DOTALL)
+
+
+def tool_call(use: Fields, result: Fields | None) -> ToolCall:
+    """A tool call from the block that asked for it and the block that answered, if one did."""
+    name, given = read.text(use, "name"), read.inner(use, "input")
+    return ToolCall(
+        id=read.text(use, "id"),
+        name=name,
+        rendering=rendering(name, given),
+        result=_result(result or {}),
+        files=tuple(dict.fromkeys(_files(name, given))),
+        is_error=bool(result and result.get("is_error")),
+    )
+
+
+def rendering(name: str, given: Fields) -> Mapping[str, str | int]:
+    """A tool's input in a few words, under the tool's name."""
+    shown: dict[str, str | int] = {"tool": name}
+    match name:
+        case "Read" | "Edit" | "MultiEdit" | "NotebookEdit" | "NotebookRead":
+            shown["file"] = _path(given)
+        case "Write":
+            shown |= {"file": _path(given), "chars": len(read.text(given, "content"))}
+        case "Bash":
+            shown["command"] = _shortened(clean(read.text(given, "command")))
+        case "Grep" | "Glob":
+            shown["pattern"] = clean(read.text(given, "pattern"))
+        case "Task" | "Agent":
+            shown["type"] = clean(read.text(given, "subagent_type"))
+            shown["description"] = clean(read.text(given, "description"))
+    return shown
+
+
+def _shortened(command: str) -> str:
+    return command if len(command) <= MAX_COMMAND_CHARS else command[: MAX_COMMAND_CHARS - 1] + "…"
+
+
+def _path(given: Fields) -> str:
+    return next((path for key in _PATH_FIELDS if (path := read.text(given, key))), "")
+
+
+def _files(name: str, given: Fields) -> Iterator[FileTouch]:
+    if name in _READING or name in _CHANGING:
+        if path := _path(given):
+            yield FileTouch(path, changed=name in _CHANGING)
+    elif name == "apply_patch":
+        for key in _PATCH_FIELDS:
+            for patched in _PATCHED.finditer(read.text(given, key)):
+                yield FileTouch(patched["path"], changed=True)
+
+
+def _result(result: Fields) -> str:
+    return excerpt("\n".join(_shown(result)), MAX_RESULT_CHARS)
+
+
+def _shown(result: Fields) -> Iterator[str]:
+    for block in read.blocks(result):
+        kind = read.text(block, "type")
+        if kind == "text":
+            yield clean(_without_reminders(read.text(block, "text")))
+        elif kind:
+            yield f"[{kind}]"
+
+
+def _without_reminders(text: str) -> str:
+    # Behind the last end no reminder can be whole, and looking for one there would take for ever.
+    head, closed, tail = text.rpartition("</system-reminder>")
+    return _REMINDER.sub("", head + closed) + tail
