@@ -27,10 +27,12 @@ pytestmark = pytest.mark.anyio
 
 ERAS: list[ConnectMode] = ["legacy", "auto"]
 
-#: Searching waits for somebody to read from one pipe and to write into another.
+#: Searching waits for somebody to read from one pipe and to write into another. Meanwhile nobody may have told
+#: the library for event streams to end them.
 WAITING = (
     """
 from pathlib import Path
+from sse_starlette.sse import AppStatus
 from backstory.mcp.tools import memory
 from backstory.settings import read_settings
 home, search = read_settings().whereabouts.home, memory.search_memories
@@ -38,6 +40,7 @@ home, search = read_settings().whereabouts.home, memory.search_memories
 def waiting(*arguments):
     (home.parent / "at-work").write_text("now")
     (home.parent / "go-on").read_text()
+    assert not AppStatus.should_exit
     return search(*arguments)
 
 memory.search_memories = waiting
