@@ -48,7 +48,7 @@ GRACE_S: Final = 5.0
 #: lost. It is less than the ten seconds after which a container is killed from outside.
 MOST_S: Final = 9.0
 
-#: A client that keeps its connection saves a third of a millisecond a call; an idle one costs a file handle.
+#: A client that keeps its connection saves half a millisecond a call; an idle one costs a file handle.
 KEEP_ALIVE_S: Final = 120
 
 _log = logger("process")
