@@ -53,6 +53,7 @@ LIBRARIES: Final[Mapping[str, str | None]] = {
     "structlog": None,
     "tokenizers": "tokenizers",
     "uvicorn": None,
+    "watchdog": None,
 }
 
 REINSTALL: Final = "install Backstory again, for example by: pip install --force-reinstall backstory"

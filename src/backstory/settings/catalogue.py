@@ -108,6 +108,9 @@ class Transcripts:
     claude_projects_dir: Path = setting(
         "CLAUDE_PROJECTS_DIR", Location(), "$CLAUDE_CONFIG_DIR/projects", "Folder of its transcripts."
     )
+    codex_home: Path = setting(
+        "CODEX_HOME", Location(), "~/.codex", "Codex's own folder; its sessions are read in too."
+    )
     index_interval_s: int = setting(
         "CONVERSATION_INDEX_INTERVAL",
         Whole(1),
