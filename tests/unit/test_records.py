@@ -23,7 +23,7 @@ from backstory.model.search import AnyOf, Between, Where
 from backstory.model.upkeep import Target
 from backstory.ranking.memories import passage_of
 from backstory.records import audit, generations, links, marks, memories, passages, schema, store
-from backstory.records.migrations import migrate
+from backstory.records.migrations import SCHEMA_VERSION, migrate
 from backstory.records.records import Records
 
 SHOP, BANK = Project("shop"), Project("bank")
@@ -231,13 +231,27 @@ def test_a_newer_file_is_refused_and_left_alone(tmp_path: Path) -> None:
 def test_an_older_file_takes_the_steps_it_lacks_in_order(tmp_path: Path) -> None:
     path = tmp_path / "backstory.db"
     taken: list[int] = []
-    steps = {number: lambda _, number=number: taken.append(number) for number in (2, 3)}
+    missing = [SCHEMA_VERSION + 1, SCHEMA_VERSION + 2]
+    steps = {number: lambda _, number=number: taken.append(number) for number in missing}
     with Records.open(path) as records:
         with records._connected(writes=True) as connection:
-            migrate(connection, path, newest=3, steps=steps)
+            migrate(connection, path, newest=missing[-1], steps=steps)
         with records.reading() as transaction:
-            assert transaction.store.get("schema_version") == "3"
-    assert taken == [2, 3]
+            assert transaction.store.get("schema_version") == str(missing[-1])
+    assert taken == missing
+
+
+def test_a_store_that_kept_memories_alone_learns_to_keep_conversations(tmp_path: Path) -> None:
+    path = tmp_path / "backstory.db"
+    with Records.open(path) as records, records._connected(writes=True) as connection:
+        for name in ("touches", "messages", "turns", "conversations", "transcript_files", "elsewhere_titles"):
+            connection.exec_driver_sql(f"DROP TABLE {name}")
+        store.Store(connection).put("schema_version", "1")
+
+    with Records.open(path) as records, records.reading() as transaction:
+        assert transaction.conversations.counts(ALL_PROJECTS).conversations == 0
+        assert transaction.transcript_files.counts().files == 0
+        assert transaction.store.get("schema_version") == str(SCHEMA_VERSION)
 
 
 def test_a_step_that_fails_leaves_the_old_version(tmp_path: Path) -> None:
@@ -248,9 +262,9 @@ def test_a_step_that_fails_leaves_the_old_version(tmp_path: Path) -> None:
 
     with Records.open(path) as records:
         with pytest.raises(RuntimeError), records._connected(writes=True) as connection:
-            migrate(connection, path, newest=2, steps={2: half})
+            migrate(connection, path, newest=SCHEMA_VERSION + 1, steps={SCHEMA_VERSION + 1: half})
         with records.reading() as transaction:
-            assert transaction.store.get("schema_version") == "1"
+            assert transaction.store.get("schema_version") == str(SCHEMA_VERSION)
 
 
 def test_somebody_else_s_database_is_refused_and_left_alone(tmp_path: Path) -> None:

@@ -12,10 +12,11 @@ from backstory.model.project import Project
 
 
 class Index(StrEnum):
-    """The three sets that are searched by meaning and words; a memory's type is a label."""
+    """The sets that are searched by meaning and words; a memory's type is a label."""
 
     MEMORIES = "memories"
-    TURNS = "turns"
+    TURNS = "turns"  # an entry for each message
+    SESSIONS = "sessions"  # an entry for each conversation, with all its words
     FUNCTIONS = "functions"
 
 

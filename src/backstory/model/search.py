@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
+from backstory.model.conversation import Conversation, Message, Role
 from backstory.model.memory import Memory
 from backstory.model.project import Scope
 
@@ -76,5 +77,53 @@ class FoundMemories:
     """
 
     hits: Sequence[MemoryHit]
+    degraded: Sequence[str] = ()
+    more: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TurnQuery:
+    """A question to what was said. Filters are applied inside the engines, before ranking.
+
+    `asked_at` is what "yesterday" and "last week" in the text are counted from.
+    """
+
+    text: str
+    conversation: str | None = None
+    role: Role | None = None
+    interface_type: str | None = None
+    room: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    limit: int = DEFAULT_LIMIT
+    offset: int = 0
+    asked_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Snippet:
+    """The part of a text that matches best, and where in it the matching words stand (from, to)."""
+
+    text: str
+    marks: Sequence[tuple[int, int]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TurnHit:
+    """A turn that was found: by which message, how well, and what each retriever added to the score."""
+
+    conversation: Conversation
+    turn: int
+    message: Message
+    snippet: Snippet
+    score: float
+    parts: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class FoundTurns:
+    """Hits, best first, as in `FoundMemories`."""
+
+    hits: Sequence[TurnHit]
     degraded: Sequence[str] = ()
     more: bool = False

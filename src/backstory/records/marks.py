@@ -8,6 +8,7 @@ from sqlalchemy import Connection, Select, bindparam, delete, func, insert, sele
 from backstory.model.project import Project
 from backstory.model.upkeep import Mark, Target
 from backstory.records import schema
+from backstory.records.paging import batched
 from backstory.records.store import Store
 
 _MARKS: Final = schema.marks
@@ -27,6 +28,7 @@ _INSERT: Final = insert(_MARKS)
 _REPLACE: Final = delete(_MARKS).where(
     _COLUMNS.subject == bindparam("about"), _COLUMNS.target.in_(bindparam("targets", expanding=True))
 )
+_REPLACE_ALL: Final = delete(_MARKS).where(_AT, _ABOUT)
 _PENDING: Final = select(_MARKS).where(_AT, _WAITING).order_by(_COLUMNS.revision).limit(bindparam("most"))
 _PENDING_IN: Final = (
     select(_MARKS)
@@ -70,6 +72,20 @@ class Marks:
         self._connection.execute(_REPLACE, {"about": subject, "targets": [target.value for target in places]})
         self.add([(subject, places, project)])
 
+    def set_all(self, new: Mapping[tuple[Target, str], Iterable[str]], project: Project) -> None:
+        """Mark subjects of a project under their target and place, in place of any mark they have there."""
+        marked = [
+            (subject, {target: place}, project.name)
+            for (target, place), subjects in new.items()
+            for subject in subjects
+        ]
+        for target in Target:
+            about = [subject for subject, places, _ in marked if target in places]
+            for page in batched(about):
+                self._connection.execute(_REPLACE_ALL, {"at": target.value, "subjects": page})
+        if marked:
+            self.add(marked)
+
     def pending(self, target: Target, limit: int) -> list[Mark]:
         """The oldest marks that were not refused."""
         return self._read(_PENDING, at=target.value, most=limit)
@@ -84,7 +100,8 @@ class Marks:
 
     def clear(self, done: Sequence[Mark]) -> None:
         """Forget marks, except those that were set anew since they were read."""
-        self._connection.execute(_CLEAR, [_key(mark) for mark in done])
+        if done:
+            self._connection.execute(_CLEAR, [_key(mark) for mark in done])
 
     def clear_in(self, target: Target, project: Project, through: int) -> None:
         """Forget all marks of a project up to a revision."""

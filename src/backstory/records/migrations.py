@@ -16,10 +16,16 @@ from backstory.errors import StoreCorrupt, StoreTooNew
 from backstory.records import keywords, schema
 from backstory.records.store import Store
 
-SCHEMA_VERSION: Final = 1
+SCHEMA_VERSION: Final = 2
+
+
+def _add_conversations(connection: Connection) -> None:
+    names = ("conversations", "turns", "messages", "touches", "transcript_files", "elsewhere_titles")
+    schema.metadata.create_all(connection, [schema.metadata.tables[name] for name in names])
+
 
 #: The step that leads *to* each version. What a step does is never changed after its release.
-STEPS: Final[Mapping[int, Callable[[Connection], None]]] = {}
+STEPS: Final[Mapping[int, Callable[[Connection], None]]] = {2: _add_conversations}
 
 
 def migrate(

@@ -3,11 +3,12 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from sqlalchemy import Connection, Row, bindparam, func, insert, select, update
+from sqlalchemy import Connection, Row, bindparam, delete, func, insert, select, update
 
 from backstory.model.passage import Index, Passage
 from backstory.model.project import Project
 from backstory.records import schema
+from backstory.records.paging import batched
 
 _PASSAGES: Final = schema.passages
 _COLUMNS: Final = _PASSAGES.c
@@ -16,6 +17,7 @@ _IN_INDEX: Final = (_COLUMNS.index_name == bindparam("index")) & _COLUMNS.live
 
 _INSERT: Final = insert(_PASSAGES)
 _UPDATE: Final = update(_PASSAGES).where(_COLUMNS.id == bindparam("wanted"))
+_REMOVE: Final = delete(_PASSAGES).where(_COLUMNS.id.in_(bindparam("ids", expanding=True)))
 _FIND: Final = select(_PASSAGES).where(_COLUMNS.id.in_(bindparam("ids", expanding=True)), _COLUMNS.live)
 _AFTER: Final = (
     select(_PASSAGES)
@@ -43,11 +45,23 @@ class Passages:
     def add_all(self, new: Sequence[Passage]) -> None:
         """Keep new passages."""
         rows = [{"id": passage.id, "live": True, **_columns(passage)} for passage in new]
-        self._connection.execute(_INSERT, rows)
+        if rows:
+            self._connection.execute(_INSERT, rows)
 
     def replace(self, passage: Passage) -> None:
         """Put a passage in place of the one with its id, and let it be found."""
-        self._connection.execute(_UPDATE, {"wanted": passage.id, "live": True, **_columns(passage)})
+        self.replace_all([passage])
+
+    def replace_all(self, passages: Sequence[Passage]) -> None:
+        """Put passages in place of those with their ids, and let them be found."""
+        rows = [{"wanted": passage.id, "live": True, **_columns(passage)} for passage in passages]
+        if rows:
+            self._connection.execute(_UPDATE, rows)
+
+    def remove(self, ids: Iterable[str]) -> None:
+        """Forget passages, text and words; whatever they stood for must be gone before."""
+        for page in batched(ids):
+            self._connection.execute(_REMOVE, {"ids": page})
 
     def hide(self, id: str) -> None:
         """Keep the text, but let nobody find it."""

@@ -19,6 +19,7 @@ from sqlalchemy.engine import URL
 from backstory.errors import StoreCorrupt, StoreReadOnly
 from backstory.records import keywords
 from backstory.records.audit import Audit
+from backstory.records.conversations import Conversations
 from backstory.records.faults import CORRUPT_HINT, translated
 from backstory.records.generations import Generations
 from backstory.records.keywords import Keywords
@@ -28,6 +29,7 @@ from backstory.records.memories import Memories
 from backstory.records.migrations import migrate
 from backstory.records.passages import Passages
 from backstory.records.store import Store
+from backstory.records.transcript_files import TranscriptFiles
 
 #: Other programs (a backup tool, a shell) may hold the file for a moment; our own writers queue at the lock.
 BUSY_TIMEOUT_S: Final = 10.0
@@ -49,6 +51,14 @@ class Transaction:
     @cached_property
     def memories(self) -> Memories:
         return Memories(self._connection)
+
+    @cached_property
+    def conversations(self) -> Conversations:
+        return Conversations(self._connection)
+
+    @cached_property
+    def transcript_files(self) -> TranscriptFiles:
+        return TranscriptFiles(self._connection)
 
     @cached_property
     def passages(self) -> Passages:

@@ -162,6 +162,113 @@ sources = Table(
     Column("gone_at", UtcTime),
 )
 
+#: What was said, conversation by conversation. `key` names it in the index and in the graph.
+conversations = Table(
+    "conversations",
+    metadata,
+    Column("id", String(300), primary_key=True),
+    Column("key", ForeignKey("passages.id"), nullable=False, unique=True),
+    Column("project", ForeignKey("projects.name"), nullable=False),
+    Column("parent", String(300), nullable=False),
+    Column("interface_type", String(64), nullable=False),
+    Column("title", Text, nullable=False),
+    Column("title_source", String(16), nullable=False),
+    Column("slug", String(200), nullable=False),
+    Column("folder", Text, nullable=False),
+    Column("git_branches", JSON, nullable=False),
+    Column("versions", JSON, nullable=False),
+    Column("started_at", UtcTime),
+    Column("ended_at", UtcTime),
+    Column("turns", Integer, nullable=False),
+    Column("messages", Integer, nullable=False),
+    Column("human_utterances", Integer, nullable=False),
+    Column("is_between_people", Boolean, nullable=False),
+    Column("usage", JSON, nullable=False),
+    Column("source", Text, nullable=False),
+    Column("source_gone_at", UtcTime),
+    Index("conversations_by_end", "project", "ended_at"),
+    Index("conversations_by_parent", "parent"),
+)
+
+turns = Table(
+    "turns",
+    metadata,
+    Column("conversation", ForeignKey("conversations.id"), primary_key=True),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("started_at", UtcTime),
+    Column("ended_at", UtcTime),
+    Column("branch", Integer, nullable=False),
+    Column("is_sidechain", Boolean, nullable=False),
+    Column("commands", JSON, nullable=False),
+    Column("tool_calls", JSON, nullable=False),
+    Column("usage", JSON, nullable=False),
+    Column("last_uuid", String(100), nullable=False),
+    Column("user_message", String(36)),
+    Column("assistant_message", String(36)),
+    Column("tool_message", String(36)),
+    Index("turns_by_last_uuid", "last_uuid"),
+    Index("turns_by_user_message", "user_message"),
+    Index("turns_by_assistant_message", "assistant_message"),
+    Index("turns_by_tool_message", "tool_message"),
+)
+
+#: The unit that is searched; its text is in its passage. A fork's copies are the first one's messages.
+messages = Table(
+    "messages",
+    metadata,
+    Column("id", ForeignKey("passages.id"), primary_key=True),
+    Column("conversation", ForeignKey("conversations.id"), nullable=False),
+    Column("turn", Integer, nullable=False),
+    Column("place", Integer, nullable=False),
+    Column("role", String(16), nullable=False),
+    Column("speaker", String(200), nullable=False),
+    Column("at", UtcTime, nullable=False),
+    Column("cues", JSON, nullable=False),  # what ranking wants to know of it, computed once
+    Index("messages_by_place", "conversation", "place"),
+    Index("messages_by_time", "at"),
+)
+
+#: Which files the tool calls of a message read or changed.
+touches = Table(
+    "touches",
+    metadata,
+    Column("message", ForeignKey("messages.id"), primary_key=True),
+    Column("path", String(4096), primary_key=True),
+    Column("project", ForeignKey("projects.name"), nullable=False),
+    Column("name", String(300), nullable=False),  # its last part, in lower case
+    Column("changed", Boolean, nullable=False),
+    Index("touches_by_name", "project", "name"),
+    Index("touches_by_path", "project", "path"),
+)
+
+#: Files of transcripts, how far they were read, and how that went.
+transcript_files = Table(
+    "transcript_files",
+    metadata,
+    Column("path", String(4096), primary_key=True),
+    Column("conversation", String(300), nullable=False),
+    Column("size", BigInteger, nullable=False),
+    Column("inode", String(32), nullable=False),  # it may have 64 bits and no sign
+    Column("modified_ns", BigInteger, nullable=False),
+    Column("consumed", BigInteger, nullable=False),
+    Column("prefix_hash", String(64), nullable=False),
+    Column("read_at", UtcTime, nullable=False),
+    Column("gone_at", UtcTime),
+    Column("records", Integer, nullable=False),
+    Column("repaired", Integer, nullable=False),
+    Column("unreadable", Integer, nullable=False),
+    Column("failure", Text),  # why it could not be read, the last time
+    Index("transcript_files_by_conversation", "conversation"),
+)
+
+#: Titles that one transcript holds for another, by the uuid of a record of the other.
+elsewhere_titles = Table(
+    "elsewhere_titles",
+    metadata,
+    Column("leaf", String(100), primary_key=True),
+    Column("title", Text, nullable=False),
+)
+
 #: What projections have still to see. Refused ones wait for a change or a rebuild.
 marks = Table(
     "marks",
