@@ -14,7 +14,9 @@ import pytest
 
 from backstory.model.transcript import Found
 from backstory.transcripts.claude_code import KNOWN_TYPES, read_session
-from backstory.transcripts.lines import read_lines
+from backstory.transcripts.lines import Lines, read_lines
+from backstory.transcripts.reader import read_transcript
+from backstory.transcripts.slim import slimmed
 
 FOLDER = os.environ.get("TRANSCRIPTS", "")
 pytestmark = pytest.mark.skipif(not FOLDER, reason="TRANSCRIPTS names no folder of transcripts")
@@ -95,6 +97,14 @@ def test_every_record_is_known_or_counted(path: Path) -> None:
     assert len(lines.records) + lines.unreadable >= sum(
         bool(line.strip()) for line in data[: lines.consumed].split(b"\n")
     )
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_slim_records_are_read_as_whole_ones(path: Path) -> None:
+    whole = read_lines(path.read_bytes())
+    slim = Lines([slimmed(record) for record in whole.records], whole.consumed, whole.flaws)
+
+    assert read_transcript(slim) == read_transcript(whole)
 
 
 def test_the_folder_holds_all_that_these_tests_are_about() -> None:

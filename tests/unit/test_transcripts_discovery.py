@@ -174,11 +174,14 @@ def test_a_pipe_named_like_a_transcript_is_none(tmp_path: Path) -> None:
 def test_codex_sessions_are_found_by_day_and_in_the_archive_and_named_by_their_id(tmp_path: Path) -> None:
     written(tmp_path / "sessions" / "2026" / "01" / "31" / f"rollout-2026-01-31T09-00-00-{SESSION}.jsonl")
     written(tmp_path / "archived_sessions" / f"rollout-2026-01-30T09-00-00-{OTHER}.jsonl")
+    written(tmp_path / "archived_sessions" / f"rollout-2026-01-31T09-00-00-{OTHER}_{SESSION}.jsonl")
     written(tmp_path / "history.jsonl")
 
     found = [each for each in find_rollouts(tmp_path) if isinstance(each, TranscriptFile)]
 
-    assert [(each.session_id, each.agent_id) for each in found] == [(SESSION, None), (OTHER, None)]
+    assert [(each.session_id, each.agent_id) for each in found] == [
+        (id, None) for id in (SESSION, OTHER, OTHER)
+    ]
 
 
 def test_a_compressed_codex_session_is_reported_as_such(tmp_path: Path) -> None:

@@ -90,9 +90,10 @@ def test_objects_glued_into_one_line_are_told_apart(glue: bytes) -> None:
     assert (lines.repaired, lines.unreadable) == (1, 0)
 
 
-def test_a_whole_record_behind_a_torn_one_is_saved_and_the_loss_is_told() -> None:
+@pytest.mark.parametrize("whole", [SECOND, b'{"type":"assistant"}', b'{"timestamp":"x","type":"assistant"}'])
+def test_a_whole_record_behind_a_torn_one_is_saved_and_the_loss_is_told(whole: bytes) -> None:
     start = len(FIRST) + 1
-    lines = read_lines(FIRST + b"\n" + TORN + SECOND + b"\n")
+    lines = read_lines(FIRST + b"\n" + TORN + whole + b"\n")
 
     assert [record.offset for record in lines.records] == [0, start + len(TORN)]
     assert lines.records[1].fields["type"] == "assistant"

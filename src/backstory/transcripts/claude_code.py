@@ -13,7 +13,7 @@ from typing import Final
 from backstory.model.transcript import ReadingReport, Session
 from backstory.transcripts import fields as read
 from backstory.transcripts.lines import Lines, Record
-from backstory.transcripts.titles import choose_title, summaries_in
+from backstory.transcripts.titles import TITLE_TYPES, choose_title, summaries_in
 from backstory.transcripts.turns import build_turns
 from backstory.transcripts.utterances import find_utterances
 
@@ -54,19 +54,19 @@ def read_session(lines: Lines, *, id: str = "", agent: str = "") -> Session:
     own = {uuid for record in records if (uuid := read.text(record.fields, "uuid"))}
     slug = next(iter(_values(records, "slug")), "")
     times = [at for record in records if (at := read.time(record.fields))]
-    summaries = summaries_in(records)
+    titles = [record for record in records if record.fields.get("type") in TITLE_TYPES]
     return Session(
         id=id or next(iter(_values(records, "sessionId")), ""),
         agent=agent or _agent(records),
         folder=next(iter(_values(records, "cwd")), ""),
-        title=choose_title(records, own, slug, (turn.human_text for turn in turns)),
+        title=choose_title(titles, own, slug, (turn.human_text for turn in turns)),
         slug=slug,
         git_branches=_values(records, "gitBranch"),
         versions=_values(records, "version"),
         started_at=min(times, default=None),
         ended_at=max(times, default=None),
         turns=turns,
-        summaries={leaf: text for leaf, text in summaries.items() if leaf not in own},
+        summaries={leaf: text for leaf, text in summaries_in(titles).items() if leaf not in own},
         report=_report(lines, repeated=len(lines.records) - len(records)),
     )
 
@@ -91,7 +91,9 @@ def _once(records: Sequence[Record]) -> list[Record]:
 
 def _values(records: Sequence[Record], key: str) -> Sequence[str]:
     """Every value of a field, in the order in which they first occur."""
-    return list(dict.fromkeys(value for record in records if (value := read.text(record.fields, key))))
+    values = (record.fields.get(key) for record in records)
+    once = dict.fromkeys(value for value in values if isinstance(value, str))
+    return list(dict.fromkeys(text for value in once if (text := value.replace("\0", ""))))
 
 
 def _report(lines: Lines, *, repeated: int) -> ReadingReport:

@@ -15,7 +15,8 @@ from typing import Final
 
 _UUID: Final = r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 _SESSION_FOLDER: Final = re.compile(_UUID)
-_ROLLOUT: Final = re.compile(rf"rollout-.*-({_UUID})")
+#: A rollout that was gone back in is followed by one that has the id of the rollout behind its own.
+_ROLLOUT: Final = re.compile(rf"rollout-.*?-({_UUID})(?:_.*)?")
 _SUBAGENTS: Final = "subagents"
 #: What Claude Code keeps beside transcripts: outputs of tools and notes, of which some end in .jsonl.
 _OTHER_FOLDERS: Final = frozenset({"tool-results", "memory"})

@@ -12,7 +12,9 @@ Fields = Mapping[str, object]
 def text(fields: Fields, key: str) -> str:
     """The text under a key, or an empty one."""
     value = fields.get(key)
-    return value.replace("\0", "") if isinstance(value, str) else ""
+    if not isinstance(value, str):
+        return ""
+    return value.replace("\0", "") if "\0" in value else value
 
 
 def number(fields: Fields, key: str) -> int:
@@ -45,6 +47,8 @@ def time(fields: Fields, key: str = "timestamp") -> datetime | None:
     """The moment under a key in UTC, or None where there is none that can be read."""
     try:
         moment = datetime.fromisoformat(text(fields, key))
+        if moment.tzinfo is UTC:
+            return moment
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
     except (ValueError, OverflowError):
         return None

@@ -20,7 +20,7 @@ from backstory.model.transcript import Flaw, FlawedBytes
 from backstory.transcripts.fields import Fields
 
 #: How records begin; a whole one behind a torn one is looked for here.
-_START: Final = re.compile(r'\{"(?:parentUuid|type)"')
+_START: Final = re.compile(r'\{"(?:parentUuid|timestamp|type)"')
 _SPACE: Final = re.compile(r"[\s\ufeff]*")
 #: Starts tried in one broken line. A torn record has a block or two before the next record begins;
 #: without a bound a line of nothing but starts would take time by the square of its length.

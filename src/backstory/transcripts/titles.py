@@ -14,6 +14,8 @@ from backstory.transcripts.machine_text import human_words, is_typed_command
 from backstory.transcripts.texts import clean, shortened
 
 MAX_TITLE_CHARS: Final = 200
+#: The records in which titles stand.
+TITLE_TYPES: Final = ("custom-title", "ai-title", "summary")
 
 
 def choose_title(records: Sequence[Record], own: Container[str], slug: str, said: Iterable[str]) -> Title:
@@ -28,7 +30,7 @@ def choose_title(records: Sequence[Record], own: Container[str], slug: str, said
     )
     for source, texts in candidates:
         for text in texts:
-            if line := _title_line(text):
+            if line := title_line(text):
                 return Title(line, source)
     return Title()
 
@@ -47,6 +49,7 @@ def _latest_first(records: Sequence[Record], kind: str, field: str) -> Iterable[
     return (read.text(r.fields, field) for r in reversed(records) if read.text(r.fields, "type") == kind)
 
 
-def _title_line(text: str) -> str:
+def title_line(text: str) -> str:
+    """A text as a title; empty where nobody would call it one."""
     words = human_words(clean(text))
     return "" if is_typed_command(words) else shortened(words, MAX_TITLE_CHARS)

@@ -1,7 +1,8 @@
 """What an agent did with its tools, in short: what was asked, an excerpt of what came back, which files.
 
 The input is rendered by its name: a file, a command, a pattern say more than all of it. Pictures
-and encoded data stay out, and what was cut off is said.
+and encoded data stay out, and what was cut off is said. An output that is too long for a transcript
+lies in a file beside it; the beginning that the transcript shows of it is taken, the file is not read.
 """
 
 import re
@@ -16,6 +17,8 @@ from backstory.transcripts.texts import clean, excerpt
 #: Enough for the errors of a test run, and a tenth of the largest results.
 MAX_RESULT_CHARS: Final = 2000
 MAX_COMMAND_CHARS: Final = 200
+#: The type of a block that stands in slim records for all that a tool gave back.
+EXCERPT: Final = "excerpt"
 
 _READING: Final = frozenset({"Read", "Grep", "Glob", "LS", "NotebookRead"})
 _CHANGING: Final = frozenset({"Edit", "Write", "MultiEdit", "NotebookEdit"})
@@ -34,7 +37,7 @@ def tool_call(use: Fields, result: Fields | None) -> ToolCall:
         id=read.text(use, "id"),
         name=name,
         rendering=rendering(name, given),
-        result=_result(result or {}),
+        result=shown_result(result or {}),
         files=tuple(dict.fromkeys(_files(name, given))),
         is_error=bool(result and result.get("is_error")),
     )
@@ -47,9 +50,9 @@ def rendering(name: str, given: Fields) -> Mapping[str, str | int]:
         case "Read" | "Edit" | "MultiEdit" | "NotebookEdit" | "NotebookRead":
             shown["file"] = _path(given)
         case "Write":
-            shown |= {"file": _path(given), "chars": len(read.text(given, "content"))}
+            shown |= {"file": _path(given), "chars": written_chars(given)}
         case "Bash":
-            shown["command"] = _shortened(clean(read.text(given, "command")))
+            shown["command"] = shown_command(clean(read.text(given, "command")))
         case "Grep" | "Glob":
             shown["pattern"] = clean(read.text(given, "pattern"))
         case "Task" | "Agent":
@@ -58,7 +61,13 @@ def rendering(name: str, given: Fields) -> Mapping[str, str | int]:
     return shown
 
 
-def _shortened(command: str) -> str:
+def written_chars(given: Fields) -> int:
+    """How much was written to a file; slim records have this number in the place of the text."""
+    return len(read.text(given, "content")) or read.number(given, "content")
+
+
+def shown_command(command: str) -> str:
+    """A command as far as it is shown."""
     return command if len(command) <= MAX_COMMAND_CHARS else command[: MAX_COMMAND_CHARS - 1] + "…"
 
 
@@ -72,12 +81,17 @@ def _files(name: str, given: Fields) -> Iterator[FileTouch]:
             yield FileTouch(path, changed=name in _CHANGING)
     elif name == "apply_patch":
         for key in _PATCH_FIELDS:
-            for patched in _PATCHED.finditer(read.text(given, key)):
-                yield FileTouch(patched["path"], changed=True)
+            yield from patched_files(read.text(given, key))
 
 
-def _result(result: Fields) -> str:
-    return excerpt("\n".join(_shown(result)), MAX_RESULT_CHARS)
+def patched_files(text: str) -> Iterator[FileTouch]:
+    """The files that a patch in a text changes."""
+    return (FileTouch(patched["path"], changed=True) for patched in _PATCHED.finditer(text))
+
+
+def shown_result(result: Fields) -> str:
+    """An excerpt of what a tool gave back."""
+    return excerpt("\n".join(filter(None, _shown(result))), MAX_RESULT_CHARS)
 
 
 def _shown(result: Fields) -> Iterator[str]:
@@ -85,6 +99,8 @@ def _shown(result: Fields) -> Iterator[str]:
         kind = read.text(block, "type")
         if kind == "text":
             yield clean(_without_reminders(read.text(block, "text")))
+        elif kind == EXCERPT:
+            yield clean(read.text(block, "text"))
         elif kind:
             yield f"[{kind}]"
 

@@ -7,17 +7,16 @@ What the model thought is left out. Subagents that wrote into the same file have
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Final
 
-from backstory.model.transcript import Found, ToolCall, Turn, Usage, Utterance
+from backstory.model.transcript import Found, Turn, Usage, Utterance
 from backstory.transcripts import fields as read
+from backstory.transcripts.drafts import Draft, numbered
 from backstory.transcripts.fields import Fields
 from backstory.transcripts.lines import Record
 from backstory.transcripts.machine_text import command_run
 from backstory.transcripts.texts import clean
-from backstory.transcripts.threads import Thread, Threads
+from backstory.transcripts.threads import Threads
 from backstory.transcripts.tool_calls import tool_call
 from backstory.transcripts.utterances import Utterances
 
@@ -25,47 +24,12 @@ from backstory.transcripts.utterances import Utterances
 _SYNTHETIC: Final = "<synthetic>"
 
 
-@dataclass(slots=True)
-class _Draft:
-    """A turn that is still going on."""
-
-    offset: int
-    thread: Thread
-    utterances: Sequence[Utterance] = ()
-    texts: list[str] = field(default_factory=list)
-    calls: list[ToolCall] = field(default_factory=list)
-    commands: list[str] = field(default_factory=list)
-    times: list[datetime] = field(default_factory=list)
-    uuids: list[str] = field(default_factory=list)
-    usage: dict[str, Usage] = field(default_factory=dict)
-
-    def says_something(self) -> bool:
-        return bool(self.utterances or self.texts or self.calls or self.commands)
-
-    def turn(self, number: int) -> Turn:
-        return Turn(
-            number=number,
-            utterances=self.utterances,
-            assistant_text="\n\n".join(self.texts),
-            tool_calls=self.calls,
-            commands=self.commands,
-            started_at=self.times[0] if self.times else None,
-            ended_at=max(self.times, default=None),
-            uuids=self.uuids,
-            branch=self.thread.branch,
-            is_sidechain=bool(self.thread.sidechain),
-            usage=sum(self.usage.values(), Usage()),
-            offset=self.offset,
-        )
-
-
 def build_turns(records: Sequence[Record], said: Utterances) -> Sequence[Turn]:
     """The turns of a file, numbered from 1 in the order in which they begin."""
     drafting = _Drafting(_results(records))
     for index, record in enumerate(records):
         drafting.take(record, said.get(index, ()))
-    drafts = [draft for draft in drafting.drafts if draft.says_something()]
-    return [draft.turn(number) for number, draft in enumerate(drafts, start=1)]
+    return numbered(drafting.drafts)
 
 
 def _results(records: Sequence[Record]) -> Mapping[str, Fields]:
@@ -83,10 +47,10 @@ class _Drafting:
     """All turns begun so far, and which of them goes on in each line of talk."""
 
     def __init__(self, results: Mapping[str, Fields]) -> None:
-        self.drafts: list[_Draft] = []
-        self._open: dict[str, _Draft] = {}
+        self.drafts: list[Draft] = []
+        self._open: dict[str, Draft] = {}
         self._results = results
-        self._counted_in: dict[str, _Draft] = {}
+        self._counted_in: dict[str, Draft] = {}
         self._threads = Threads()
         #: Commands run before anything was said belong to what is said next.
         self._waiting: list[str] = []
@@ -100,7 +64,7 @@ class _Drafting:
         commands = [] if kind != "user" or fields.get("isMeta") else _commands(fields)
         self._waiting += commands
         if said or (kind == "assistant" and thread.sidechain not in self._open):
-            self._begin(_Draft(record.offset, thread, said))
+            self._begin(Draft(record.offset, thread, said))
         draft = self._open.get(thread.sidechain)
         if draft is None or not (said or kind in ("user", "assistant")):
             return
@@ -111,11 +75,11 @@ class _Drafting:
         if kind == "assistant":
             self._answer(draft, fields)
 
-    def _begin(self, draft: _Draft) -> None:
+    def _begin(self, draft: Draft) -> None:
         self.drafts.append(draft)
         self._open[draft.thread.sidechain] = draft
 
-    def _answer(self, draft: _Draft, fields: Fields) -> None:
+    def _answer(self, draft: Draft, fields: Fields) -> None:
         message = read.inner(fields, "message")
         self._count(draft, read.text(message, "id") or read.text(fields, "uuid"), message)
         if read.text(message, "model") == _SYNTHETIC:
@@ -127,7 +91,7 @@ class _Drafting:
             elif kind == "tool_use":
                 draft.calls.append(tool_call(block, self._results.get(read.text(block, "id"))))
 
-    def _count(self, draft: _Draft, id: str, message: Fields) -> None:
+    def _count(self, draft: Draft, id: str, message: Fields) -> None:
         counted_in = self._counted_in.setdefault(id, draft)
         before = counted_in.usage.get(id, Usage())
         counted_in.usage[id] = _larger(before, read.inner(message, "usage"))

@@ -57,6 +57,11 @@ def find_utterances(records: Sequence[Record]) -> Utterances:
     return found
 
 
+def tells_words(result: Fields) -> bool:
+    """Whether a person's words stand in the text of a tool's result."""
+    return bool(_refused(result)) or result_text(result).startswith(_ANSWERED)
+
+
 def _in_user_record(fields: Fields) -> Iterator[tuple[Found, str]]:
     if any(fields.get(sign) for sign in _OF_THE_PROGRAM):
         return
@@ -86,13 +91,17 @@ def _utterances(fields: Fields, said: Sequence[tuple[Found, str]]) -> Sequence[U
 
 def _refusal(result: Fields) -> str:
     """The reason that was given when a tool call was refused."""
-    refused = _REFUSED.match(result_text(result)) if result.get("is_error") else None
+    refused = _refused(result)
     if not refused:
         return ""
     words = refused["words"].split(_ADVICE)[0].strip()
     if words.startswith(_CLARIFY):
         words = "\n".join(answer["words"] for answer in _PARTIAL_ANSWER.finditer(words))
     return clean(words)
+
+
+def _refused(result: Fields) -> re.Match[str] | None:
+    return _REFUSED.match(result_text(result)) if result.get("is_error") else None
 
 
 def _answer(fields: Fields, results: Sequence[Fields]) -> str:
