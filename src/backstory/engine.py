@@ -4,15 +4,19 @@
 """
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 from backstory.errors import Cancelled
 from backstory.model.upkeep import CacheUse, Target
 from backstory.ports import Embedder, GraphStore, VectorStore
 from backstory.records.records import Records
 from backstory.records.records import Transaction as Transaction
+
+#: What Codex keeps its sessions in, and those that were put away.
+_CODEX_FOLDERS: Final = ("sessions", "archived_sessions")
 
 
 class Work:
@@ -34,6 +38,24 @@ class Work:
             self._report(done, total, message)
 
 
+@dataclass(frozen=True, slots=True)
+class TranscriptPlaces:
+    """Where agents leave their transcripts, and which of them are read and kept."""
+
+    claude_folders: Sequence[Path] = ()
+    codex_homes: Sequence[Path] = ()
+    #: Days without a change after which a file is not read in any more.
+    max_age_days: int | None = None
+    #: Days after which what was read is forgotten.
+    retention_days: int | None = None
+
+    @property
+    def roots(self) -> Sequence[Path]:
+        """The folders below which transcripts lie, there or not."""
+        codex = [home / name for home in self.codex_homes for name in _CODEX_FOLDERS]
+        return [*self.claude_folders, *codex]
+
+
 @dataclass(frozen=True)
 class Engine:
     """Everything an action needs. Records are the truth; vectors and graph are derived from them."""
@@ -47,6 +69,9 @@ class Engine:
     #: Names this opening of the store: no other has it, before or after.
     owner: str = ""
     cache_use: Callable[[], CacheUse] = CacheUse
+    transcripts: TranscriptPlaces = TranscriptPlaces()
+    #: Held while transcripts are read in: the watcher, the periodic pass and a person may all ask for it.
+    ingesting: threading.Lock = field(default_factory=threading.Lock)
     #: Held while a target is written: whoever reads the records last must be the last to write.
     locks: Mapping[Target, threading.Lock] = field(
         default_factory=lambda: {target: threading.Lock() for target in Target}

@@ -9,7 +9,7 @@ from backstory.adapters.embedders.caching import CachingEmbedder
 from backstory.adapters.embedders.static import StaticEmbedder
 from backstory.adapters.ladybug import LadybugGraphStore
 from backstory.adapters.qdrant_edge import QdrantEdgeVectorStore
-from backstory.engine import Engine
+from backstory.engine import Engine, TranscriptPlaces
 from backstory.errors import BackstoryError
 from backstory.model.upkeep import CacheUse
 from backstory.ports import Embedder, GraphStore, VectorStore
@@ -53,10 +53,23 @@ def open_engine(settings: Settings) -> Iterator[Engine]:
             min_free_bytes=settings.limits.min_free_bytes,
             owner=owner,
             cache_use=embedder.use if isinstance(embedder, CachingEmbedder) else CacheUse,
+            transcripts=_transcripts(settings),
         )
         session.begin(engine)
         stack.callback(session.end, engine)
         yield engine
+
+
+def _transcripts(settings: Settings) -> TranscriptPlaces:
+    wanted = settings.transcripts
+    if not wanted.enabled:
+        return TranscriptPlaces()
+    return TranscriptPlaces(
+        claude_folders=(wanted.claude_projects_dir,),
+        codex_homes=(wanted.codex_home,),
+        max_age_days=wanted.max_age_days,
+        retention_days=wanted.retention_days,
+    )
 
 
 def _records(choice: RecordsChoice) -> AbstractContextManager[Records]:

@@ -9,16 +9,14 @@ from collections.abc import Mapping, Sequence, Set
 from typing import Final
 
 from backstory.actions.projection import graph, vectors
-from backstory.actions.projection.now import BATCH, project_batch
+from backstory.actions.projection.layouts import LAYOUTS
+from backstory.actions.projection.now import BATCHES, project_batch
 from backstory.actions.projection.reconcile import reconcile_index
 from backstory.engine import Engine, Transaction, Work
 from backstory.errors import ContentRefused, StoreError
 from backstory.model.graph import GraphKey
 from backstory.model.passage import Index, Passage
 from backstory.model.upkeep import Generation, GenerationState, Target
-
-#: The indexes that something is written to.
-INDEXES: Final = (Index.MEMORIES,)
 
 _IN_USE: Final = (GenerationState.LIVE, GenerationState.BUILDING)
 
@@ -30,7 +28,7 @@ def prepare(engine: Engine) -> None:
         for target, fingerprint in _fingerprints(engine).items():
             _retire_unfit(records, target, fingerprint, present)
             in_use = records.generations.of(target, *_IN_USE)
-            if not in_use and not records.memories.projects():
+            if not in_use and _is_empty(records, target):
                 _begin(engine, records, target, GenerationState.LIVE)  # nothing to build: it is complete
             elif not any(each.fingerprint == fingerprint for each in in_use):
                 _begin(engine, records, target, GenerationState.BUILDING)
@@ -79,8 +77,15 @@ def drop_retired(engine: Engine) -> bool:
 
 def _fingerprints(engine: Engine) -> Mapping[str, str]:
     """What each projection is made with; another value means that it has to be made anew."""
-    indexes = {index.value: vectors.fingerprint(engine, index) for index in INDEXES}
+    indexes = {index.value: vectors.fingerprint(engine, index) for index in LAYOUTS}
     return {**indexes, graph.TARGET: graph.FINGERPRINT}
+
+
+def _is_empty(records: Transaction, target: str) -> bool:
+    """Whether the records hold nothing that belongs into a projection."""
+    if target == graph.TARGET:
+        return not records.memories.projects()
+    return not records.passages.count(Index(target))
 
 
 def _begin(engine: Engine, records: Transaction, target: str, state: GenerationState) -> None:
@@ -100,15 +105,15 @@ def _retire_unfit(records: Transaction, target: str, fingerprint: str, present: 
 
 def _usable(generation: Generation, present: Set[str]) -> bool:
     """Whether an index is there, is whole, and can take the entries of this version."""
-    layout = vectors.layout(Index(generation.target))
-    return generation.name in present and generation.fingerprint.endswith(layout)
+    digest = LAYOUTS[Index(generation.target)].digest
+    return generation.name in present and generation.fingerprint.endswith(digest)
 
 
 def _build_index(engine: Engine, generation: Generation) -> int:
     index = Index(generation.target)
     with engine.locks[Target.VECTORS]:
         with engine.records.reading() as records:
-            page = records.passages.after(index, generation.built_to, BATCH)
+            page = records.passages.after(index, generation.built_to, BATCHES[index])
         if page:
             _write_page(engine, generation, [passage for _, passage in page])
             with engine.records.writing() as records:
@@ -142,8 +147,8 @@ def _finish_index(engine: Engine, generation: Generation) -> None:
     if reconcile_index(engine, generation, Work()):
         with engine.records.reading() as records:
             waiting = records.marks.count().get(Target.VECTORS, 0)
-        for _ in range(0, waiting, BATCH):  # not until none is left: others go on writing
-            project_batch(engine, Target.VECTORS)
+        while waiting > 0:  # not until none is left: others go on writing
+            waiting -= project_batch(engine, Target.VECTORS) or waiting
         if found := reconcile_index(engine, generation, Work()):
             raise StoreError(
                 f"the new generation {generation.name} differs from the records in {found} entries",

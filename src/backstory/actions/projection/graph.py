@@ -1,19 +1,25 @@
-"""Memories and their links become nodes and edges."""
+"""What the records hold comes into the graph: what is marked, or a project whole.
+
+Which nodes and edges there are is said in `memory_graph`, `conversation_graph` and `left_files`.
+"""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from itertools import chain
 from typing import Final
 
+from backstory.actions.projection import conversation_graph, left_files, memory_graph
 from backstory.engine import Engine, Transaction
-from backstory.model.graph import GraphChange, GraphKey, Node, NodeRef, NodeType
-from backstory.model.memory import MEMORY_TYPES, Memory
+from backstory.model.graph import Edge, GraphChange, GraphKey, Node, NodeType
 from backstory.model.project import Project
 from backstory.model.upkeep import GenerationState, Mark
 
 TARGET: Final = "graph"
 
-#: What the graph is made of; a change of the mapping below changes it, and the graph is built anew.
-FINGERPRINT: Final = "memories-1"
+#: What the graph is made of; a change of what becomes what changes it, and the graph is built anew.
+FINGERPRINT: Final = "memories-1 conversations-1"
+
+#: Node types that memories never have.
+_SAID: Final = (NodeType.CONVERSATION, NodeType.CONVERSATION_MESSAGE)
 
 
 def project(engine: Engine, marks: Sequence[Mark]) -> None:
@@ -21,16 +27,16 @@ def project(engine: Engine, marks: Sequence[Mark]) -> None:
     project = Project(marks[0].project)
     with engine.records.reading() as records:
         generations = records.generations.of(TARGET, GenerationState.LIVE, GenerationState.BUILDING)
-        change = _change(records, GraphKey(project, 0), marks)
-    for generation in generations:
-        engine.graph.write(replace(change, graph=GraphKey(project, generation.number)))
+        keys = [GraphKey(project, each.number) for each in generations]
+        changes = [_change(engine, records, key, marks) for key in keys]
+    for change in changes:
+        engine.graph.write(change)
 
 
 def load(engine: Engine, key: GraphKey) -> int:
     """Make a project's graph anew from the records; the revision up to which it holds everything."""
     with engine.records.reading() as records:
-        memories = records.memories.live_in(key.project)
-        engine.graph.load(key, map(node_of, memories), records.links.edges_in(key.project))
+        engine.graph.load(key, nodes_in(records, key.project), edges_in(records, key.project))
         return records.store.revision
 
 
@@ -41,30 +47,29 @@ def load_live(engine: Engine, project: Project) -> int:
     return min(load(engine, GraphKey(project, each.number)) for each in generations)
 
 
-def node_of(memory: Memory) -> Node:
-    """The node that stands for a memory."""
-    return Node(ref_of(memory), memory.title, memory.created_at, memory.id, {"type": memory.type})
+def nodes_in(records: Transaction, project: Project) -> Iterator[Node]:
+    """Every node that a project's graph should have."""
+    return chain(memory_graph.nodes_in(records, project), conversation_graph.nodes_in(records, project))
 
 
-def ref_of(memory: Memory) -> NodeRef:
-    """How edges name a memory's node."""
-    return NodeRef(MEMORY_TYPES[memory.type].node, memory.id)
+def edges_in(records: Transaction, project: Project) -> Iterator[Edge]:
+    """Every edge that a project's graph should have, each once."""
+    return chain(memory_graph.edges_in(records, project), conversation_graph.edges_in(records, project))
 
 
-def _change(records: Transaction, key: GraphKey, marks: Sequence[Mark]) -> GraphChange:
-    """All edges of a marked node are written again, so the order in which nodes come does not matter."""
-    memories = records.memories.find(key.project, [mark.subject for mark in marks])
-    edges = records.links.edges_at(memories)
+def _change(engine: Engine, records: Transaction, key: GraphKey, marks: Sequence[Mark]) -> GraphChange:
+    said = [mark for mark in marks if mark.place in _SAID]
+    files = [mark.subject for mark in marks if mark.place == NodeType.FILE]
+    memories = [mark for mark in marks if mark.place not in (*_SAID, NodeType.FILE)]
+    parts = (
+        memory_graph.change_of(records, key, memories),
+        conversation_graph.change_of(records, key, said),
+        left_files.change_of(engine, records, key, files),
+    )
     return GraphChange(
         key,
-        remove=list(_gone(marks, set(memories))),
-        cut=[ref_of(memory) for memory in memories.values()],
-        nodes=[node_of(memory) for memory in memories.values()],
-        edges=edges,
+        remove=[ref for part in parts for ref in part.remove],
+        cut=[ref for part in parts for ref in part.cut],
+        nodes=[node for part in parts for node in part.nodes],
+        edges=[edge for part in parts for edge in part.edges],
     )
-
-
-def _gone(marks: Sequence[Mark], present: set[str]) -> Iterator[NodeRef]:
-    for mark in marks:
-        if mark.subject not in present:
-            yield NodeRef(NodeType(mark.place), mark.subject)

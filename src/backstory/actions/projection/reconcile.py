@@ -4,6 +4,7 @@ Nothing should ever disagree: marks see to that. But disks lose power and people
 A missing entry is marked, so that it is projected again; an orphan is removed.
 """
 
+from collections import Counter
 from dataclasses import dataclass
 from itertools import count
 from typing import Final
@@ -95,13 +96,12 @@ def reconcile_graph(engine: Engine, key: GraphKey) -> bool:
 
 def _graph_agrees(engine: Engine, key: GraphKey) -> bool:
     with engine.records.reading() as records:
-        refs = [graph.ref_of(memory) for memory in records.memories.live_in(key.project)]
-        edges = sum(1 for _ in records.links.edges_in(key.project))
-        waiting = records.marks.count_in(Target.GRAPH, key.project)
-    if waiting:
-        return True  # it is not finished, which is not the same as wrong
+        if records.marks.count_in(Target.GRAPH, key.project):
+            return True  # it is not finished, which is not the same as wrong
+        refs = [node.ref for node in graph.nodes_in(records, key.project)]
+        edges = Counter(edge.type for edge in graph.edges_in(records, key.project))
     state = engine.graph.describe(key)
-    if sum(state.nodes.values()) != len(refs) or sum(state.edges.values()) != edges:
+    if state.nodes != Counter(ref.type for ref in refs) or state.edges != edges:
         return False
     pages = (refs[start : start + PAGE] for start in range(0, len(refs), PAGE))
     return all(len(engine.graph.related(key, page, Walk(depth=0)).nodes) == len(page) for page in pages)

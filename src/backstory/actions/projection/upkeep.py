@@ -5,6 +5,7 @@ from backstory.actions.projection.generations import build_step, building, drop_
 from backstory.actions.projection.now import project_batch, shortage
 from backstory.actions.projection.reconcile import reconcile
 from backstory.engine import Engine, Work
+from backstory.errors import StoreError
 from backstory.model.graph import GraphKey
 from backstory.model.upkeep import GenerationState, Target
 
@@ -24,7 +25,16 @@ def upkeep(engine: Engine, work: Work) -> bool:
 
 
 def _project(engine: Engine) -> bool:
-    return sum(project_batch(engine, target) for target in Target) > 0
+    """A batch for each target; one that fails keeps no other from its turn."""
+    done, failures = 0, []
+    for target in Target:
+        try:
+            done += project_batch(engine, target)
+        except StoreError as error:
+            failures.append(error)
+    if failures and not done:
+        raise failures[0]
+    return done > 0
 
 
 def _build(engine: Engine) -> bool:
