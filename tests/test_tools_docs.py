@@ -27,8 +27,18 @@ def rows_of(tool: Tool[Any, Any]) -> list[str]:
 
 
 def _row(name: str, schema: Mapping[str, Any], required: list[str]) -> str:
-    default = "required" if name in required else f"`{schema['default']}`" if "default" in schema else "none"
+    default = "required" if name in required else _default(schema)
     return f"| `{name}` | {allowed(dict(schema))} | {default} | {schema['description']} |"
+
+
+def _default(schema: Mapping[str, Any]) -> str:
+    match schema.get("default"):
+        case None:
+            return "none"
+        case bool(value):
+            return f"`{str(value).lower()}`"
+        case value:
+            return f"`{value}`"
 
 
 def test_every_tool_has_its_chapter_in_the_order_of_the_list() -> None:

@@ -33,12 +33,16 @@ def test_a_first_session_loads_the_sample_once_and_tells_how_to_connect(tmp_path
     finally:
         program.stop()
 
-    assert "the sample was loaded into the project sample-shop" in first
-    assert "the sample was loaded" not in second
+    assert "a sample was loaded into the project sample-shop" in first
+    assert "a sample of one was read in" in first
+    assert "sample was loaded" not in second
+    assert "sample of one" not in second
     assert stats["total"] == 10
     for shown in (first, second):
-        assert "Memories: 10, projects: 1" in shown
+        assert re.search(r"^ +1  conversations with 3 turns$", shown, re.MULTILINE)
+        assert re.search(r"^ +10  memories$", shown, re.MULTILINE)
         assert "never charges twice" in shown
+        assert "**charged** **twice** last night" in shown
         assert f"Backstory runs at {status['url']}" in shown
         assert re.search(
             rf"^  claude mcp add --scope user backstory --env BACKSTORY_HOME={program.where.home} -- /.*",
@@ -50,8 +54,17 @@ def test_a_first_session_loads_the_sample_once_and_tells_how_to_connect(tmp_path
         assert json.loads(mcp_json)["mcpServers"]["backstory"]["args"][-1] == "mcp"
 
 
-def test_nothing_is_added_to_memories_of_the_user_s_own(tmp_path: Path) -> None:
-    program = Program(tmp_path / "home")
+def test_nothing_is_added_to_what_is_the_user_s_own(tmp_path: Path) -> None:
+    folder = tmp_path / "projects" / "-srv-shop"
+    folder.mkdir(parents=True)
+    said = {
+        "type": "user",
+        "uuid": "u1",
+        "cwd": "/srv/shop",
+        "message": {"role": "user", "content": "Hello!"},
+    }
+    (folder / "3d9c1b52-7a55-4b0e-9d0c-0f0f2e6f6f0a.jsonl").write_text(json.dumps(said) + "\n", "utf-8")
+    program = Program(tmp_path / "home", CLAUDE_PROJECTS_DIR=str(folder.parent))
     try:
         program("memory", "add", "design", "My own.")
         shown = first_session(program)
@@ -59,4 +72,5 @@ def test_nothing_is_added_to_memories_of_the_user_s_own(tmp_path: Path) -> None:
         program.stop()
 
     assert "sample" not in shown
-    assert "Memories: 1, projects: 1" in shown
+    assert re.search(r"^ +1  conversations with 1 turns$", shown, re.MULTILINE)
+    assert re.search(r"^ +1  memories$", shown, re.MULTILINE)

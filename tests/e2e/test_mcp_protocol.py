@@ -23,8 +23,9 @@ from tests.e2e.counting import Counting
 
 pytestmark = pytest.mark.anyio
 
-#: What the three core tools may cost an agent, at four characters a token.
+#: What the five core tools, and all tools, may cost an agent, at four characters a token.
 CORE_TOKENS = 1_500
+ALL_TOKENS = 3_500
 
 
 @pytest.fixture(scope="module")
@@ -63,19 +64,34 @@ async def test_the_server_says_who_it_is(engine: Engine, era: str) -> None:
     assert (info.name, info.title, info.version) == ("backstory", "Backstory", backstory.__version__)
     assert instructions is not None
     assert len(instructions.encode()) < MOST_BYTES
-    for word in (*MEMORY_TYPES, "memory_search", "memory_add", "backstory_help", "project"):
+    tools = ("memory_search", "memory_add", "search_conversations", "read_conversation", "backstory_help")
+    for word in (*MEMORY_TYPES, *tools, "project"):
         assert word in instructions
 
 
 async def test_the_core_toolset_is_always_offered_and_others_on_wish(engine: Engine, era: str) -> None:
-    core = ["memory_search", "memory_add", "backstory_help"]
+    core = {"memory_search", "memory_add", "search_conversations", "read_conversation", "backstory_help"}
 
-    assert names(await listed(engine, era)) == core
-    assert names(await listed(engine, era, "core")) == core
-    memory = ["memory_search", "memory_add", "memory_get", "memory_delete", "backstory_help"]
-    assert names(await listed(engine, era, "memory")) == memory
-    assert names(await listed(engine, era, "maintenance")) == [*core[:2], "memory_statistics", core[2]]
-    assert names(await listed(engine, era, "all")) == list(TOOLS)
+    async def shown(*toolsets: str) -> set[str]:
+        offered = names(await listed(engine, era, *toolsets))
+        assert offered == [name for name in TOOLS if name in offered]  # always in the same order
+        return set(offered)
+
+    assert await shown() == core
+    assert await shown("core") == core
+    assert await shown("memory") == core | {"memory_get", "memory_delete"}
+    assert await shown("maintenance") == core | {"memory_statistics"}
+    assert await shown("transcripts") == core | {
+        "list_conversations",
+        "read_turn",
+        "conversation_index",
+        "conversation_recall",
+        "conversation_search",
+        "conversation_stats",
+        "conversation_export",
+        "conversation_timeline",
+    }
+    assert await shown("all") == set(TOOLS)
 
 
 async def test_the_list_of_tools_may_be_kept_by_the_client_for_itself(engine: Engine) -> None:
@@ -126,6 +142,7 @@ async def test_every_parameter_is_described_and_bounded(engine: Engine, era: str
         "integer": "maximum",
         "number": "maximum",
         "array": "maxItems",
+        "boolean": "type",
         "object": "type",  # how large it may be is counted in bytes, which a schema cannot say
     }
     for tool in (await listed(engine, era, "all")).tools:
@@ -135,13 +152,14 @@ async def test_every_parameter_is_described_and_bounded(engine: Engine, era: str
                 assert "enum" in parameter or bounds[parameter["type"]] in parameter
 
 
-async def test_the_core_tools_cost_an_agent_little(engine: Engine, era: str) -> None:
+@pytest.mark.parametrize(("toolset", "most"), [("core", CORE_TOKENS), ("all", ALL_TOKENS)])
+async def test_tools_cost_an_agent_little(engine: Engine, era: str, toolset: str, most: int) -> None:
     seen = [
         {"name": tool.name, "description": tool.description, "input_schema": tool.input_schema}
-        for tool in (await listed(engine, era)).tools
+        for tool in (await listed(engine, era, toolset)).tools
     ]
 
-    assert len(json.dumps(seen)) / 4 < CORE_TOKENS
+    assert len(json.dumps(seen)) / 4 < most
 
 
 async def test_search_alone_is_shown_whole_to_an_agent_that_loads_tools_late(
@@ -155,10 +173,11 @@ async def test_search_alone_is_shown_whole_to_an_agent_that_loads_tools_late(
 async def test_annotations_are_honest(engine: Engine, era: str) -> None:
     hints = {tool.name: tool.annotations for tool in (await listed(engine, era, "all")).tools}
 
-    reading = {name for name, each in hints.items() if each and each.read_only_hint}
-    assert reading == {"memory_search", "memory_get", "memory_statistics", "backstory_help"}
+    writing = {name for name, each in hints.items() if each and not each.read_only_hint}
+    assert writing == {"memory_add", "memory_delete", "conversation_index"}
     assert {name for name, each in hints.items() if each and each.destructive_hint} == {"memory_delete"}
-    assert {name for name, each in hints.items() if each and each.idempotent_hint} == {"memory_delete"}
+    idempotent = {name for name, each in hints.items() if each and each.idempotent_hint}
+    assert idempotent == {"memory_delete", "conversation_index"}
     assert all(each and each.open_world_hint is False for each in hints.values())
 
 

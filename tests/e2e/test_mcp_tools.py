@@ -2,16 +2,13 @@
 
 import json
 import logging
-from collections.abc import Iterator, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import anyio
 import pytest
 from mcp import Client
-from mcp_types import CallToolResult, TextContent
 
 from backstory.actions.memory.add import add_memory
 from backstory.engine import Engine, Work
@@ -24,6 +21,7 @@ from backstory.model.graph import RelationshipType
 from backstory.model.memory import NewMemory, Relationship
 from backstory.model.project import Project
 
+from .calling import call, failure, text_of
 from .doubles import Unreliable
 
 pytestmark = pytest.mark.anyio
@@ -49,46 +47,6 @@ def face(engine: Engine) -> Face:
 @pytest.fixture
 def connecting(face: Face, era: str) -> Connecting:
     return Client(create_server(face), mode=era)
-
-
-def text_of(result: CallToolResult) -> str:
-    (block,) = result.content
-    assert isinstance(block, TextContent)
-    return block.text
-
-
-async def call(client: Client, tool: str, **arguments: object) -> dict[str, Any]:
-    """The structured answer, once the text was found to say the same."""
-    result = await client.call_tool(tool, arguments)
-    assert not result.is_error, text_of(result)
-    assert result.structured_content is not None
-    for value in leaves(result.structured_content):
-        assert value in text_of(result)
-    return dict(result.structured_content)
-
-
-async def failure(client: Client, tool: str, arguments: dict[str, object]) -> str:
-    result = await client.call_tool(tool, arguments)
-    assert result.is_error
-    assert result.structured_content is None
-    return text_of(result)
-
-
-def leaves(value: object) -> Iterator[str]:
-    match value:
-        case bool():
-            return
-        case Mapping():
-            for key, each in value.items():
-                if key == "metadata":  # stands in the text as it is
-                    yield json.dumps(each, ensure_ascii=False)
-                else:
-                    yield from leaves(each)
-        case list():
-            for each in value:
-                yield from leaves(each)
-        case _:
-            yield str(value)
 
 
 async def remember(client: Client, content: str, **fields: object) -> str:
@@ -385,7 +343,15 @@ async def test_help_has_a_text_for_every_topic(connecting: Connecting) -> None:
         overview = await call(client, "backstory_help")
         texts = [(await call(client, "backstory_help", topic=each))["text"] for each in overview["topics"]]
 
-    assert overview["topics"] == ["overview", "types", "tools", "projects", "search", "errors"]
+    assert overview["topics"] == [
+        "overview",
+        "types",
+        "tools",
+        "projects",
+        "search",
+        "conversations",
+        "errors",
+    ]
     assert texts[0] == overview["text"]
     assert all(texts)
 

@@ -20,14 +20,20 @@ COMMANDS: Final[Mapping[str, str]] = {
     "completion": "completion",
     "config": "config",
     "doctor": "doctor",
+    "export": "export",
+    "index": "transcripts",
     "mcp": "bridge",
     "memory": "memory",
     "rebuild": "maintenance",
     "restore": "maintenance",
+    "search": "transcripts",
     "serve": "serve",
+    "show": "transcripts",
     "stats": "maintenance",
     "status": "process",
     "stop": "process",
+    "timeline": "transcripts",
+    "watch": "watch",
 }
 
 FAILED: Final = 1

@@ -50,23 +50,37 @@ def in_project(command: Command) -> Command:
     return in_one_project(click.option("--all", "project", flag_value=ALL, help="Every project.")(command))
 
 
+def in_any_project(command: Command) -> Command:
+    """Give a command the option that names a project; by default it sees every one."""
+    return click.option(
+        "--project",
+        metavar="NAME",
+        help="Only this project, by its name or by a folder: ., ~/shop. Default: every project.",
+    )(command)
+
+
 def ask(verb: str, arguments: Mapping[str, object]) -> None:
-    """Have the process do it, and tell what it answers. What was not given is not sent."""
+    """Have the process do it, and tell what it answers."""
+    answer = answer_to(verb, arguments)
+    tell(answer.answer, answer.text)
+
+
+def answer_to(verb: str, arguments: Mapping[str, object]) -> client.Answer:
+    """Have the process do it; what it answers. What was not given is not sent."""
     given = {name: value for name, value in arguments.items() if value is not None and value != ()}
     try:
         with _progress() as report:
-            answer = client.ask(whereabouts(), verb, given, directory=_directory(), report=report)
+            return client.ask(whereabouts(), verb, given, directory=_directory(), report=report)
     except StoreUnavailable as error:
         if isinstance(error.__cause__, NotStarted):
             _check_settings()
         raise
-    tell(answer.answer, answer.text)
 
 
-def tell(answer: Mapping[str, Any], text: str) -> None:
-    """Print the text, or the answer if JSON was asked for."""
+def tell(answer: Mapping[str, Any], text: str, *, indent: int | None = 2) -> None:
+    """Print the text, or the answer if JSON was asked for; without indent on one line."""
     wanted = click.get_current_context().meta.get(_JSON)
-    click.echo(json.dumps(answer, indent=2, default=str) if wanted else text)
+    click.echo(json.dumps(answer, indent=indent, default=str) if wanted else text)
 
 
 def tell_error(ctx: click.Context, error: BackstoryError) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from backstory.bridge.process import running
-from backstory.cli.asking import as_json, ask, in_project, tell, whereabouts
+from backstory.cli.asking import answer_to, as_json, ask, in_project, tell, whereabouts
 from backstory.errors import StoreLocked
 
 
@@ -18,8 +18,10 @@ from backstory.errors import StoreLocked
 @in_project
 @as_json
 def stats(**given: object) -> None:
-    """Tell how many memories there are, and how much room they take."""
-    ask("memory_statistics", given)
+    """Tell how many memories and conversations there are, and how much room they take."""
+    memories, conversations = (answer_to(verb, given) for verb in ("memory_statistics", "conversation_stats"))
+    answer = {**memories.answer, "conversations": conversations.answer}
+    tell(answer, f"{memories.text}\n\nconversations\n{conversations.text}")
 
 
 @click.command()

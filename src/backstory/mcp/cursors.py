@@ -1,7 +1,7 @@
-"""Cursors: where a search goes on, packed into a text that means nothing to its reader.
+"""Cursors: where an answer goes on, packed into a text that means nothing to its reader.
 
-Nothing is kept for them. A cursor holds how many hits were given, the moment of the first page, and a
-fingerprint of what was asked: memories that were added later are left out of later pages, and a cursor
+Nothing is kept for them. A cursor holds how much was given, the moment of the first page, and a
+fingerprint of what was asked: what was added later is left out of later pages of a search, and a cursor
 of another search is refused. It is not signed: who forges one sees nothing that a search would not show.
 """
 
@@ -19,25 +19,35 @@ _AGAIN: Final = "search again without a cursor"
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """Where the next page begins, and the moment of the first one."""
+    """Where the next page begins, and the moment of the first one.
+
+    `within` is the character to begin at, where the page before ended in the middle of a text.
+    """
 
     offset: int
     moment: datetime
+    within: int = 0
 
     def pack(self, asked: object) -> str:
         """The cursor as a text, for the search that was asked."""
-        fields = [self.offset, self.moment.timestamp(), _fingerprint(asked)]
+        fields = [self.offset, self.moment.timestamp(), _fingerprint(asked), self.within]
         return base64.urlsafe_b64encode(json.dumps(fields).encode()).decode().rstrip("=")
+
+
+def page_at(text: str | None, asked: object) -> Cursor:
+    """Where a page begins: at the cursor in the text, or at the beginning, now."""
+    return unpack(text, asked) if text else Cursor(0, datetime.now(UTC))
 
 
 def unpack(text: str, asked: object) -> Cursor:
     """The cursor in a text; raises `InputError` when it is none, or of another search."""
     try:
-        offset, moment, fingerprint = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
-        cursor = Cursor(int(offset), datetime.fromtimestamp(float(moment), UTC))
+        fields = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+        offset, moment, fingerprint, within = fields
+        cursor = Cursor(int(offset), datetime.fromtimestamp(float(moment), UTC), int(within))
     except (ValueError, TypeError, OverflowError, OSError, RecursionError) as error:
         raise InputError("the cursor is damaged", hint=_AGAIN) from error
-    if cursor.offset < 0:
+    if cursor.offset < 0 or cursor.within < 0:
         raise InputError("the cursor is damaged", hint=_AGAIN)
     if fingerprint != _fingerprint(asked):
         raise InputError("the cursor belongs to another search", hint=_AGAIN)

@@ -35,6 +35,13 @@ class Face:
     tools: Mapping[str, Tool[Any, Any]] = field(default_factory=lambda: TOOLS)
     performance: Performance = field(default_factory=Performance)
     threads: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(CALLS_AT_ONCE))
+    #: Long work waits for its like alone; it gives way to other threads at every step.
+    long_threads: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(CALLS_AT_ONCE))
+
+    def threads_for(self, name: str) -> anyio.CapacityLimiter:
+        """The threads in which calls of a tool are worked on."""
+        tool = self.tools.get(name)
+        return self.long_threads if tool and tool.is_long else self.threads
 
     @property
     def toolbox(self) -> Toolbox:

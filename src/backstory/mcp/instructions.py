@@ -7,7 +7,8 @@ from backstory.model.memory import MEMORY_TYPES
 MOST_BYTES: Final = 2_048
 
 INSTRUCTIONS: Final = f"""\
-Backstory is long-term memory for this project. It outlives sessions; what you do not add is forgotten.
+Backstory is long-term memory for this project. It outlives sessions; what you do not add can only be
+looked up in what was said.
 
 Search (memory_search) before you plan, design, write or fix something, and when the user refers to
 earlier work. Ask in plain words or with names from the code; narrow by types if you get too much. Trust
@@ -17,11 +18,15 @@ Add (memory_add) when something would help a later session: a decision and why, 
 convention, a failure and what fixed it, a correction by the user. One fact a memory, understandable
 without this conversation. Search first, so that nothing is kept twice. Never add secrets.
 
+What was said in earlier sessions is kept by itself: search_conversations finds it, in all projects, and
+read_conversation reads on. Use it for "as we discussed", for how something was solved before, and when
+memory_search does not know.
+
 Types:
 {chr(10).join(f"- {kind.name}: {kind.about}" for kind in MEMORY_TYPES.values())}
 
-The project is that of your working folder (its repository), unless you pass `project`: a name or a
-folder; * reads all projects. Memory ids come from search; results name the project they belong to.
+The project of memories is that of your working folder (its repository), unless you pass `project`: a
+name or a folder; * reads all projects. Ids come from search; results name the project they belong to.
 
-backstory_help explains types and their fields, filters, projects, and tools that are not listed.
+backstory_help explains types and their fields, filters, conversations, and tools that are not listed.
 """

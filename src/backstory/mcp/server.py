@@ -47,7 +47,7 @@ class _AnyArguments(ArgModelBase):
         return {"arguments": dict(self.__pydantic_extra__ or {})}
 
 
-def create_server(face: Face) -> MCPServer:
+def create_server(face: Face, instructions: str = INSTRUCTIONS) -> MCPServer:
     """A server that offers the tools of a face; it needs a transport to be reached.
 
     Logging must be set up before: the SDK adds a handler of its own to a root logger without any.
@@ -56,7 +56,7 @@ def create_server(face: Face) -> MCPServer:
         name="backstory",
         title="Backstory",
         description="Long-term memory for coding agents.",
-        instructions=INSTRUCTIONS,
+        instructions=instructions,
         version=backstory.__version__,
         tools=[_sdk_tool(face, tool) for tool in face.tools.values()],
         cache_hints={"tools/list": CacheHint(ttl_ms=_TOOLS_FRESH_MS, scope="private")},
@@ -121,7 +121,8 @@ async def _call(
     done = anyio.Event()
     async with anyio.create_task_group() as beside:
         beside.start_soon(_cancel_with_me, work, done)
-        outcome = await to_thread.run_sync(perform, face, name, arguments, caller, work, limiter=face.threads)
+        limiter = face.threads_for(name)
+        outcome = await to_thread.run_sync(perform, face, name, arguments, caller, work, limiter=limiter)
         done.set()
     return _result(outcome)
 

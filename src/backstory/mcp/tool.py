@@ -40,6 +40,8 @@ class Tool(Generic[Asked, Told]):
     render: Callable[[Told], str]
     #: Claude Code shows an agent the names of tools alone, until it looks for one; this one it shows whole.
     always_loaded: bool = False
+    #: Takes seconds or minutes, and must not keep short calls waiting.
+    is_long: bool = False
 
 
 @dataclass(frozen=True, slots=True)

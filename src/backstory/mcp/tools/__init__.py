@@ -4,8 +4,15 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from backstory.mcp.tool import Tool
-from backstory.mcp.tools import guide, maintenance, memory
+from backstory.mcp.tools import guide, maintenance, memory, project_transcripts, transcripts
 
 TOOLS: Final[Mapping[str, Tool[Any, Any]]] = {
-    tool.name: tool for tool in (*memory.TOOLS, *maintenance.TOOLS, *guide.TOOLS)
+    tool.name: tool
+    for tool in (
+        *memory.TOOLS,
+        *transcripts.TOOLS,
+        *project_transcripts.TOOLS,
+        *maintenance.TOOLS,
+        *guide.TOOLS,
+    )
 }

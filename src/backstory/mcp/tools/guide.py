@@ -54,10 +54,12 @@ FIELDS: Final[Mapping[str, str]] = {
 
 _OVERVIEW: Final = """\
 Backstory keeps what should outlive a session, in one store on this machine, walled off by project.
+It also keeps what was said in every session with a coding agent (see topic conversations).
 - memory_search finds by meaning and by words; memory_add keeps; memory_get reads one whole;
   memory_delete forgets; memory_statistics says how the store is.
 - Search before planning, designing and fixing. Add decisions, requirements, conventions, fixes and
   preferences: one fact a memory, understandable by itself.
+- search_conversations finds what was said in earlier sessions; read_conversation reads on.
 - The project is that of your working folder, unless you name another.
 - Ask for a topic to read more."""
 
@@ -66,7 +68,8 @@ Every memory belongs to one project, and a call sees its own project alone.
 - Without `project`: the repository of your working folder (all its worktrees are one project), or the
   folder itself outside a repository. A .backstory.toml with project = "name" in it gives another name.
 - `project` as a name, or as a folder (/…, ~/…, ./…): that project. A new name makes a new project.
-- `project: "*"`: all projects, for reading only.
+- `project: "*"`: all projects, for reading only. search_conversations, list_conversations, read_turn and
+  read_conversation see all projects unless one is named; the conversation_… tools see your own.
 - An id is looked up inside the project too: for a hit of another project, pass the project it names."""
 
 _SEARCH: Final = f"""\
@@ -83,11 +86,30 @@ A query is matched by meaning and by words: a question, names from the code, an 
 - Long answers are shortened, the longest hits first; shortened and omitted say what. memory_get gives a
   memory whole, a page at a time: pass next_offset as offset. No answer exceeds {MOST_TOKENS:,} tokens."""
 
+_CONVERSATIONS: Final = """\
+Transcripts of coding agents (Claude Code, Codex) are read in as they grow, and kept when the agent deletes
+them. A conversation is a session; a turn is what the user said and all that the agent did until the user
+spoke again, numbered from 1. Secrets and what stands in <private> are taken out before it is kept.
+- search_conversations: turns by meaning and words; the matching words stand between **. A file that is
+  named finds the turns that touched it. role: user, assistant, or tool (what tools were asked and gave back).
+- conversation_recall: the same inside a project, with the turns around each hit, the files that it touched
+  and other conversations that touched them. conversation_search: several topics in one ranking.
+- found_by: words and meaning of the message; window words and window meaning of the messages around it;
+  session words of its whole conversation; answers: words of the question before it; files; new words of
+  what is still being indexed.
+- list_conversations, conversation_timeline: what there is. conversation_stats: how much, and how well read.
+- read_conversation: turns, long ones shortened. read_turn: one whole, with what its tools gave back, a page
+  at a time: pass next_offset as offset.
+- Subagents have conversations of their own, with ids like SESSION/AGENT; a search in a session includes them.
+- conversation_export: everything, a page at a time; a text that `continues` goes on in the next page.
+- conversation_index: read in now what is new; the process does it by itself."""
+
 _ERRORS: Final = f"""\
 An error says what is wrong and, as a hint, what to do.
 - An argument is wrong: the message names it and what is allowed. Content has at most
   {MAX_CONTENT_CHARS:,} characters, metadata {MAX_METADATA_BYTES:,} bytes.
 - There is no memory with an id: it was deleted, or it is in another project (see topic projects).
+- There is no conversation with an id: list_conversations and search_conversations give session ids.
 - The cursor belongs to another search, or is damaged: search again without it.
 - `pending` in an answer is no error: the memory is kept, and will be found by meaning later.
 - A tool failed unexpectedly: its log has the reason; `backstory doctor` checks the store."""
@@ -110,7 +132,7 @@ def _tools(toolbox: Toolbox) -> str:
     sets = sorted({each for tool in toolbox.tools.values() for each in tool.toolsets})
     switch = (
         f"Toolsets: {', '.join([*sets, ALL])}. {CORE} is always listed; BACKSTORY_TOOLSETS lists others,"
-        " for example memory,maintenance. A tool that is not listed can still be called by its name."
+        " for example memory,transcripts. A tool that is not listed can still be called by its name."
     )
     return "\n".join([*lines, switch, f"memory_statistics speaks of the last {LAST_CALLS:,} calls."])
 
@@ -121,6 +143,7 @@ TOPICS: Final[Mapping[str, Callable[[Toolbox], str]]] = {
     "tools": _tools,
     "projects": lambda _: _PROJECTS,
     "search": lambda _: _SEARCH,
+    "conversations": lambda _: _CONVERSATIONS,
     "errors": lambda _: _ERRORS,
 }
 
@@ -150,7 +173,7 @@ TOOLS: Final[tuple[Tool[Any, Any], ...]] = (
     Tool(
         name="backstory_help",
         title="Backstory help",
-        description="How to use this memory: types and fields, filters, projects, other tools, errors.",
+        description="How to use this memory: types, filters, projects, conversations, other tools, errors.",
         toolsets=(CORE,),
         annotations=ToolAnnotations(read_only_hint=True, open_world_hint=False),
         arguments=HelpAsked,

@@ -1,6 +1,5 @@
 """The toolset `memory`: keeping, reading, finding and forgetting what was remembered."""
 
-from datetime import UTC, datetime
 from typing import Any, Final
 
 from mcp.types import ToolAnnotations
@@ -11,7 +10,7 @@ from backstory.actions.memory.get import get_memory
 from backstory.actions.memory.search import search_memories
 from backstory.mcp import render
 from backstory.mcp.answers import MemoriesFound, MemoryAdded, MemoryDeleted, MemoryFound, MemoryShown
-from backstory.mcp.cursors import Cursor, unpack
+from backstory.mcp.cursors import Cursor, page_at
 from backstory.mcp.fitting import fit_hits, fit_memory
 from backstory.mcp.tool import CORE, Request, Tool
 from backstory.mcp.tools.memory_arguments import AddAsked, DeleteAsked, GetAsked, SearchAsked
@@ -33,7 +32,7 @@ def _get(request: Request, asked: GetAsked) -> MemoryShown:
 def _search(request: Request, asked: SearchAsked) -> MemoriesFound:
     scope = request.scope(asked.project)
     question = asked.question(scope)
-    page = unpack(asked.cursor, question) if asked.cursor else Cursor(0, datetime.now(UTC))
+    page = page_at(asked.cursor, question)
     found = search_memories(request.engine, scope, asked.query(page))
     following = {
         "degraded": list(found.degraded) or None,

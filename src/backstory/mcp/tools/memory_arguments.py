@@ -8,7 +8,13 @@ from pydantic import Field, WithJsonSchema
 from backstory.mcp import moments
 from backstory.mcp.arguments import Arguments
 from backstory.mcp.cursors import Cursor
-from backstory.mcp.tools.parameters import MemoryIdText, MemoryTypeName, ReadingProject, WritingProject
+from backstory.mcp.tools.parameters import (
+    MemoryIdText,
+    MemoryTypeName,
+    PageCursor,
+    ReadingProject,
+    WritingProject,
+)
 from backstory.model.graph import RelationshipType
 from backstory.model.memory import DEFAULT_IMPORTANCE, MAX_CONTENT_CHARS, MemoryId, NewMemory, Relationship
 from backstory.model.project import Scope
@@ -100,9 +106,7 @@ class SearchAsked(Arguments):
     ] = Field(default_factory=dict)
     project: ReadingProject = None
     limit: Annotated[int, Field(ge=1, le=MAX_LIMIT, description="Hits on a page.")] = DEFAULT_LIMIT
-    cursor: Annotated[
-        str | None, Field(max_length=500, description="next_cursor of the page before, same search.")
-    ] = None
+    cursor: PageCursor = None
 
     def question(self, scope: Scope) -> Mapping[str, object]:
         """What a cursor belongs to: all that was asked but the place and the size of the page."""

@@ -37,3 +37,14 @@ ReadingProject = Annotated[
         description="Project name or folder; * for all. Default: the project of your working folder.",
     ),
 ]
+
+AnyProject = Annotated[
+    str | None,
+    Field(
+        min_length=1, max_length=MAX_NAME_CHARS, description="Project name or folder. Default: all projects."
+    ),
+]
+
+PageCursor = Annotated[
+    str | None, Field(max_length=500, description="next_cursor of the page before, same search.")
+]
