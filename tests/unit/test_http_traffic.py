@@ -1,7 +1,5 @@
 """What is in flight, when the process is idle, and how requests come to their end."""
 
-from typing import cast
-
 import anyio
 import pytest
 from anyio.abc import TaskGroup
@@ -9,7 +7,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from backstory.http.idle import Idle
 from backstory.http.traffic import Traffic
-from backstory.http.worker import Worker
 
 pytestmark = pytest.mark.anyio
 
@@ -27,12 +24,6 @@ class Clock:
 
     def __call__(self) -> float:
         return self.now
-
-
-class Resting:
-    """A worker that has nothing to do, or has."""
-
-    resting = True
 
 
 class Client:
@@ -69,8 +60,8 @@ class Slow:
         await send({"type": "http.response.body", "body": b"all"})
 
 
-def idle(traffic: Traffic, worker: object = Resting) -> Idle:
-    return Idle(60, traffic, cast("Worker", worker))
+def idle(traffic: Traffic, *, is_busy: bool = False) -> Idle:
+    return Idle(60, traffic, lambda: is_busy)
 
 
 async def test_a_process_that_nobody_asks_is_idle_when_the_time_is_over() -> None:
@@ -111,15 +102,13 @@ async def test_a_request_in_flight_or_an_open_stream_is_not_idle(method: str) ->
     assert not idle(traffic).is_over  # the time begins when it ends
 
 
-async def test_upkeep_that_has_something_to_do_is_not_idle() -> None:
-    clock, worker = Clock(), Resting()
+async def test_a_process_that_has_something_to_do_is_not_idle() -> None:
+    clock = Clock()
     traffic = Traffic(clock)
     clock.now = 600
-    worker.resting = False
 
-    assert not idle(traffic, worker).is_over
-    worker.resting = True
-    assert idle(traffic, worker).is_over
+    assert not idle(traffic, is_busy=True).is_over
+    assert idle(traffic).is_over
 
 
 async def test_without_a_limit_it_is_never_over() -> None:
@@ -127,7 +116,7 @@ async def test_without_a_limit_it_is_never_over() -> None:
     traffic = Traffic(clock)
     clock.now = 1e9
 
-    assert not Idle(None, traffic, cast("Worker", Resting)).is_over
+    assert not Idle(None, traffic, lambda: False).is_over
 
 
 async def draining(tasks: TaskGroup, traffic: Traffic) -> anyio.Event:

@@ -18,6 +18,7 @@ from backstory import __version__
 from backstory.engine import Engine
 from backstory.errors import BackstoryError
 from backstory.http.faults import unexpected_told
+from backstory.http.watcher import Watcher
 from backstory.http.worker import Worker
 from backstory.model.graph import GraphKey, NodeRef, NodeType, Walk
 from backstory.model.upkeep import GenerationState, Target
@@ -48,10 +49,16 @@ class Health:
     """The state of one process."""
 
     def __init__(
-        self, engine: Engine, worker: Worker, url: str, clock: Callable[[], float] = time.monotonic
+        self,
+        engine: Engine,
+        worker: Worker,
+        watcher: Watcher,
+        url: str,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._engine = engine
         self._worker = worker
+        self._watcher = watcher
         self._url = url
         self._clock = clock
         self._began = clock()
@@ -91,6 +98,7 @@ class Health:
                 "embedder": self.embedder,
                 "disk": self.disk,
                 "worker": self.upkeep,
+                "transcripts": self.transcripts,
                 "pending": self.pending,
             },
             {"vectors": self.vectors},
@@ -163,6 +171,18 @@ class Health:
         if error := self._worker.last_error:
             return Check(ok=False, finding=f"upkeep fails: {error}", remedy=error.hint)
         return Check(ok=True, finding="resting" if self._worker.resting else "at work")
+
+    def transcripts(self) -> Check:
+        """Transcripts are watched, and the last of them were read."""
+        status = self._watcher.status
+        if error := status.last_error:
+            return Check(ok=False, finding=f"reading them fails: {error}", remedy=error.hint)
+        if not status.roots:
+            return Check(ok=True, finding="no folder to watch is there")
+        by = {"events": "watched", "polling": "looked at now and then", "off": "not watched yet"}[status.by]
+        remedy = "the system tells of no more changes: raise fs.inotify.max_user_watches"
+        finding = f"{by}: {', '.join(map(str, status.roots))}"
+        return Check(ok=True, finding=finding, remedy=remedy if status.by == "polling" else None)
 
     def pending(self) -> Check:
         """Few writes wait to be projected, and none was refused."""

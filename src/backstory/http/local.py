@@ -7,7 +7,7 @@ then the answer or the error. A client that goes away stops the work. How a tool
 import json
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,12 +20,16 @@ from starlette.types import Receive, Scope, Send
 
 from backstory.actions.maintenance.backup import back_up
 from backstory.actions.maintenance.rebuild import rebuild
-from backstory.engine import Engine, Work
+from backstory.actions.transcripts.choosing import Wish
+from backstory.actions.transcripts.ingest import ingest_transcripts
+from backstory.engine import Engine, TranscriptPlaces, Work
 from backstory.errors import BackstoryError, InputError
 from backstory.http.faults import unexpected_told
 from backstory.http.health import Health, as_text
 from backstory.mcp.calls import Caller, perform
 from backstory.mcp.face import Face
+from backstory.mcp.transcript_render import indexed
+from backstory.mcp.transcript_reports import ConversationsIndexed
 
 CONTENT_TYPE: Final = "application/x-ndjson"
 
@@ -91,12 +95,12 @@ class Local:
             case "stop":
                 self.stop()
                 return Told({"stopping": True}, "Stopping.")
-            case "rebuild" | "backup":
+            case "rebuild" | "backup" | "index_folder":
                 return await anyio.to_thread.run_sync(_maintain, self.face.engine, verb, arguments, work)
             case _:
                 caller = Caller.from_headers(request.headers)
                 return await anyio.to_thread.run_sync(
-                    _call_tool, self.face, verb, arguments, caller, work, limiter=self.face.threads
+                    _call_tool, self.face, verb, arguments, caller, work, limiter=self.face.threads_for(verb)
                 )
 
 
@@ -119,7 +123,13 @@ def _call_tool(face: Face, verb: str, arguments: Mapping[str, object], caller: C
 
 def _maintain(engine: Engine, verb: str, arguments: Mapping[str, object], work: Work) -> Told:
     with unexpected_told(verb):
-        return _rebuilt(engine, work) if verb == "rebuild" else _backed_up(engine, arguments)
+        match verb:
+            case "rebuild":
+                return _rebuilt(engine, work)
+            case "backup":
+                return _backed_up(engine, arguments)
+            case _:
+                return _read_in(engine, arguments, work)
 
 
 def _rebuilt(engine: Engine, work: Work) -> Told:
@@ -136,6 +146,20 @@ def _backed_up(engine: Engine, arguments: Mapping[str, object]) -> Told:
     done = back_up(engine, Path(target))
     text = f"Backed up {done.memories:,} memories to {done.path} ({done.size_bytes / 2**20:.1f} MB)."
     return Told({**asdict(done), "path": str(done.path)}, text)
+
+
+def _read_in(engine: Engine, arguments: Mapping[str, object], work: Work) -> Told:
+    """Read in transcripts that lie elsewhere than where agents leave them; they are not watched."""
+    folder = arguments.get("folder")
+    if not isinstance(folder, str) or not Path(folder).is_absolute() or not Path(folder).is_dir():
+        raise InputError(
+            f"there is no folder {folder}",
+            hint='give the absolute path of a folder of transcripts as "folder"',
+        )
+    places = TranscriptPlaces(claude_folders=(Path(folder),))
+    done = ingest_transcripts(replace(engine, transcripts=places), Wish(), work)
+    answer = ConversationsIndexed.of(done)
+    return Told(answer.structured(), indexed(answer))
 
 
 def _arguments(body: bytes) -> Mapping[str, object]:

@@ -34,6 +34,7 @@ from backstory.http.observing import Observer
 from backstory.http.token import read_or_make_token
 from backstory.http.tracing import sending_spans
 from backstory.http.traffic import Traffic
+from backstory.http.watcher import Pace, Watcher
 from backstory.http.worker import Worker
 from backstory.mcp.face import Face
 from backstory.mcp.server import create_server
@@ -80,7 +81,7 @@ def serve(settings: Settings, *, detached: bool, started: Callable[[str], None] 
 
 
 class Hosting:
-    """The part that answers, on bound ports, while upkeep goes on beside it; from `with` to its end."""
+    """The part that answers, on bound ports; upkeep and watching go on beside it. From `with` to its end."""
 
     def __init__(
         self,
@@ -95,22 +96,25 @@ class Hosting:
         self.url = self._listening.url
         metrics = Metrics(engine, clock)
         self.worker = Worker(engine, watching=metrics.count_step)
+        self.watcher = Watcher(engine, Pace(pass_s=settings.transcripts.index_interval_s))
         self.traffic = Traffic(clock)
         face = Face(engine, server.toolsets, settings.project.name, Observer(metrics))
         #: The MCP server, to which a test may add tools of its own.
         self.mcp = create_server(face)
         rules = Rules(self._listening.entrances, token, server.max_request_bytes, server.requests_per_minute)
-        local = Local(face, Health(engine, self.worker, self.url, clock), self.stop)
+        local = Local(face, Health(engine, self.worker, self.watcher, self.url, clock), self.stop)
         app = create_app(
             self.mcp, local, metrics, self.traffic, rules, shows_metrics=settings.metrics.enabled
         )
-        self._server = _Server(app, self.traffic, Idle(server.idle_stop_s, self.traffic, self.worker))
+        self._server = _Server(app, self.traffic, Idle(server.idle_stop_s, self.traffic, self._is_busy))
 
     def __enter__(self) -> Self:
         self.worker.__enter__()
+        self.watcher.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.watcher.stop()
         self.worker.stop()
         self._listening.close()
 
@@ -118,6 +122,9 @@ class Hosting:
         """Answer until told to stop; `stopping` is called when that begins to happen."""
         self._server.stopping = stopping
         self._server.run(list(self._listening.sockets))
+
+    def _is_busy(self) -> bool:
+        return not self.worker.resting or self.watcher.status.at_work
 
     def stop(self) -> None:
         """Stop answering, once what is in flight has come to its end. May be called from any thread."""
