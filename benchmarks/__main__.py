@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from benchmarks import embedding, kills, memories, process, quality
+from benchmarks import embedding, kills, memories, process, quality, transcripts, turns
 from benchmarks.console import Table
 from benchmarks.machine import machine_class
 from benchmarks.options import Benchmark, Options
@@ -20,7 +20,10 @@ BENCHMARKS: Final[Mapping[str, Benchmark]] = {
     "kills": kills.run,
     "process": process.run,
     "quality": quality.run,
+    "transcripts": transcripts.run,
+    "turns": turns.run,
 }
+NEED_DATA: Final = ("quality", "turns")
 MILLION: Final = 1_000_000
 
 
@@ -28,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run what was asked for; print each table as soon as it is known."""
     asked = _parser().parse_args(arguments)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))  # so that the scratch folder goes
-    names = asked.names or [name for name in BENCHMARKS if name != "quality" or asked.data]
+    names = asked.names or [name for name in BENCHMARKS if name not in NEED_DATA or asked.data]
     print(machine_class(), flush=True)
     tables = []
     with tempfile.TemporaryDirectory(prefix="backstory-bench-") as scratch:
@@ -47,7 +50,17 @@ def _tables(names: Sequence[str], options: Options) -> Iterator[Table]:
 
 def _options(asked: argparse.Namespace, scratch: Path) -> Options:
     sizes = [*asked.sizes, MILLION] if asked.million else asked.sizes
-    return Options(scratch, sizes, asked.samples, asked.kills, asked.sessions, asked.data, asked.weights)
+    return Options(
+        scratch,
+        sizes,
+        asked.samples,
+        asked.kills,
+        asked.sessions,
+        asked.data,
+        asked.weights,
+        asked.transcripts,
+        asked.megabytes,
+    )
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -58,14 +71,16 @@ def _parser() -> argparse.ArgumentParser:
         nargs="*",
         metavar="NAME",
         type=_name,
-        help=f"of {', '.join(BENCHMARKS)}; all by default, quality if there is data",
+        help=f"of {', '.join(BENCHMARKS)}; all by default, quality and turns if there is data",
     )
-    add("--sizes", type=_sizes, default=[1_000, 100_000], help="memories to load: 1000,100000")
+    add("--sizes", type=_sizes, default=[1_000, 100_000], help="memories or messages: 1000,100000")
     add("--million", action="store_true", help="load a million memories as well")
     add("--samples", type=_positive, default=200, help="calls that are timed, of each kind")
     add("--kills", type=_positive, default=500, help="how often a writing process is killed")
     add("--sessions", type=_sizes, default=[1, 10, 100], help="clients of 'process' at once: 1,10,100")
-    add("--data", type=Path, metavar="FOLDER", help="where the question sets of 'quality' are")
+    add("--data", type=Path, metavar="FOLDER", help="where the question sets of 'quality' and 'turns' are")
+    add("--transcripts", type=Path, metavar="FOLDER", help="read these in, in place of made-up ones")
+    add("--megabytes", type=_positive, default=100, help="of transcripts to make up")
     add("--weights", action="store_true", help="let 'quality' compare ways and weights of fusion")
     add("--json", type=Path, metavar="FILE", help="write the figures here as well")
     return parser

@@ -30,11 +30,12 @@ class Process:
 
     @property
     def environ(self) -> Mapping[str, str]:
-        """A folder of its own, any free port, and as many requests as can be made."""
+        """A folder of its own, any free port, as many requests as can be made, and nobody's transcripts."""
         return {
             "BACKSTORY_HOME": str(self.home),
             "MCP_PORT": "0",
             "BACKSTORY_REQUESTS_PER_MINUTE": "off",
+            "ENABLE_CONVERSATION_MEMORY": "false",
         }
 
     @property

@@ -18,6 +18,8 @@ class Options:
     sessions: Sequence[int]
     data: Path | None
     weights: bool
+    transcripts: Path | None
+    megabytes: int
 
 
 Benchmark = Callable[[Options], Iterator[Table]]

@@ -1,7 +1,8 @@
-"""A first session: starts Backstory, shows what it knows, and how an agent is connected to it.
+"""A first session: starts Backstory, reads in what agents left, shows it, and how an agent is connected.
 
-When nothing was kept yet, a small sample is loaded into a project of its own. The process stays in
-the background, as it does when an agent starts it, and stops by itself when nobody uses it.
+When agents left no transcripts, or nothing was remembered yet, a small sample takes their place, in a
+project of its own. The process stays in the background, as it does when an agent starts it, and stops
+by itself when nobody uses it.
 """
 
 import json
@@ -17,31 +18,52 @@ from backstory.http.client import Answer, ask, start
 from backstory.settings import Settings, read_settings
 
 SAMPLE: Final = Path(__file__).parent / "sample.jsonl"
+TRANSCRIPTS: Final = Path(__file__).parent / "transcripts"
 SAMPLE_PROJECT: Final = "sample-shop"
 ALL_PROJECTS: Final = "*"
 QUESTION: Final = "why did charging a customer twice never happen again?"
 
 
 def asked(where: Whereabouts, verb: str, key: str | None = None, **arguments: object) -> Answer:
-    return ask(where, verb, arguments, directory=Path.cwd(), key=key)
+    return ask(where, verb, arguments, directory=Path.cwd(), report=show_progress, key=key)
+
+
+def show_progress(done: int, total: int | None, message: str) -> None:
+    if sys.stderr.isatty():
+        print(f"\r\033[K{message}", end="" if done != total else "\r\033[K", file=sys.stderr, flush=True)
 
 
 def load_sample(where: Whereabouts) -> None:
     for number, line in enumerate(SAMPLE.read_text("utf-8").splitlines()):
         asked(where, "memory_add", key=f"sample {number}", project=SAMPLE_PROJECT, **json.loads(line))
-    print(f"There was nothing yet, so the sample was loaded into the project {SAMPLE_PROJECT}.\n")
+    print(f"Nothing was remembered yet, so a sample was loaded into the project {SAMPLE_PROJECT}.")
+
+
+def read_transcripts(where: Whereabouts) -> None:
+    asked(where, "conversation_index", project=ALL_PROJECTS)
+    found = asked(where, "conversation_stats", project=ALL_PROJECTS).answer
+    if found["conversations"]:
+        print(f"{found['transcript_files']} transcripts are known, {found['failed_files']} cannot be read.")
+        return
+    asked(where, "index_folder", folder=str(TRANSCRIPTS.resolve()))
+    print("Agents left no transcripts here, so a sample of one was read in.")
 
 
 def show_what_is_there(where: Whereabouts) -> None:
-    found = asked(where, "memory_statistics", project=ALL_PROJECTS).answer
-    print(f"Memories: {found['total']}, projects: {found['projects']}, in {where.home}")
-    for type_, count in found["memories"].items():
-        print(f"  {count:>4}  {type_}")
+    memories = asked(where, "memory_statistics", project=ALL_PROJECTS).answer
+    said = asked(where, "conversation_stats", project=ALL_PROJECTS).answer
+    print(f"\nIn {where.home}, {memories['projects']} projects:")
+    print(f"  {said['conversations']:>5}  conversations with {said['turns']} turns")
+    print(f"  {memories['total']:>5}  memories")
+    for type_, count in memories["memories"].items():
+        print(f"         {count:>4}  {type_}")
 
 
 def search(where: Whereabouts, question: str) -> None:
     print(f"\n> {question}\n")
-    print(asked(where, "memory_search", query=question, project=ALL_PROJECTS, limit=3).text)
+    print(asked(where, "memory_search", query=question, project=ALL_PROJECTS, limit=2).text)
+    print()
+    print(asked(where, "search_conversations", query=question, limit=2).text)
 
 
 def show_how_to_connect(settings: Settings, url: str) -> None:
@@ -59,6 +81,7 @@ def main() -> None:
     process = start(where)
     if not asked(where, "memory_statistics", project=ALL_PROJECTS).answer["total"]:
         load_sample(where)
+    read_transcripts(where)
     show_what_is_there(where)
     search(where, QUESTION)
     show_how_to_connect(settings, process.url)

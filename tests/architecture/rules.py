@@ -88,7 +88,16 @@ MAY_USE: dict[str, set[str]] = {
     "adapters": {"numpy", "sqlalchemy", "qdrant_edge", "ladybug", "tokenizers"},
     "actions": {"numpy"},
     "mcp": {"mcp", "pydantic", "anyio"},
-    "http": {"mcp", "starlette", "uvicorn", "structlog", "prometheus_client", "opentelemetry", "anyio"},
+    "http": {
+        "mcp",
+        "starlette",
+        "uvicorn",
+        "structlog",
+        "prometheus_client",
+        "opentelemetry",
+        "anyio",
+        "watchdog",
+    },
     "cli": {"click"},
     "testing": {"numpy"},
 }
