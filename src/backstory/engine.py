@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from backstory.errors import Cancelled
+from backstory.model.passage import Index
 from backstory.model.upkeep import CacheUse, Target
 from backstory.ports import Embedder, GraphStore, VectorStore
 from backstory.records.records import Records
@@ -72,7 +73,7 @@ class Engine:
     transcripts: TranscriptPlaces = TranscriptPlaces()
     #: Held while transcripts are read in: the watcher, the periodic pass and a person may all ask for it.
     ingesting: threading.Lock = field(default_factory=threading.Lock)
-    #: Held while a target is written: whoever reads the records last must be the last to write.
-    locks: Mapping[Target, threading.Lock] = field(
-        default_factory=lambda: {target: threading.Lock() for target in Target}
+    #: Held while an index or the graph is written: whoever reads the records last must be the last to write.
+    locks: Mapping[Index | Target, threading.Lock] = field(
+        default_factory=lambda: {each: threading.Lock() for each in (*Index, Target.GRAPH)}
     )

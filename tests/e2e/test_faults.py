@@ -87,7 +87,7 @@ def fill(engine: Engine, kept: list[Added]) -> None:
 @needs_mount
 def test_a_full_disk_is_said_plainly_and_loses_nothing(tmp_path: Path) -> None:
     kept: list[Added] = []
-    with small_disk(tmp_path / "disk", 192) as disk:
+    with small_disk(tmp_path / "disk", 288) as disk:
         environ = {"BACKSTORY_HOME": str(disk / "home"), "BACKSTORY_MIN_FREE_MB": "80"}
         with open_engine(read_settings(environ)) as engine:
             kept.append(add_memory(engine, SHOP, NewMemory("design", "while there was room")))
@@ -110,7 +110,7 @@ def test_a_full_disk_is_said_plainly_and_loses_nothing(tmp_path: Path) -> None:
 
 @needs_mount
 def test_a_read_only_disk_is_said_plainly(tmp_path: Path) -> None:
-    with small_disk(tmp_path / "disk", 192) as disk:
+    with small_disk(tmp_path / "disk", 288) as disk:
         settings = read_settings({"BACKSTORY_HOME": str(disk / "home"), "BACKSTORY_MIN_FREE_MB": "1"})
         with open_engine(settings) as engine:
             add_memory(engine, SHOP, NewMemory("design", "Retries use jittered backoff."))

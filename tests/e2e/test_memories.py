@@ -416,7 +416,7 @@ def test_statistics_tell_what_the_store_holds(engine: Engine) -> None:
     found = statistics(engine, SHOP)
 
     assert found.memories == {"design": 1, "preference": 1}
-    assert found.index_entries == {"memories-1": 2}
+    assert found.index_entries == {"memories-1": 2, "turns-1": 0, "sessions-1": 0}
     assert found.pending == {"graph": 2}
     assert found.paused is None
     assert found.storage_bytes["backstory.db"] > 0

@@ -41,12 +41,15 @@ METRICS = [
     "backstory_operations_total",
     "backstory_errors_total",
     "backstory_memories",
+    "backstory_conversations",
+    "backstory_messages",
     "backstory_pending_marks",
     "backstory_embedding_cache_hits_total",
     "backstory_embedding_cache_misses_total",
     "backstory_embedding_cache_hit_ratio",
     "backstory_http_requests_total",
     "backstory_uptime_seconds",
+    "backstory_upkeep_duration_seconds",
     "conversation_index_duration_seconds",
     "conversation_recall_latency_ms",
     "conversation_pool_utilization_percent",
@@ -270,7 +273,7 @@ class TestMetrics:
                 graph.down = False
 
         counted = {line.split()[0]: float(line.split()[1]) for line in numbers.splitlines() if line[0] != "#"}
-        assert counted["conversation_index_duration_seconds_count"] >= 1
+        assert counted["backstory_upkeep_duration_seconds_count"] >= 1
         assert counted["conversation_errors_total"] >= 1
 
     def test_without_its_records_the_other_numbers_are_still_told(self, tmp_path: Path) -> None:

@@ -26,8 +26,10 @@ CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 MILLISECONDS: Final = tuple(1000 * each for each in SECONDS)
 
-#: The one tool that recalls, so far.
-RECALLING: Final = frozenset({"memory_search"})
+#: The tools that recall.
+RECALLING: Final = frozenset(
+    {"memory_search", "search_conversations", "conversation_recall", "conversation_search"}
+)
 
 Metric = CounterMetricFamily | GaugeMetricFamily
 
@@ -51,11 +53,14 @@ class Metrics:
         self._operations = self._counter("backstory_operations", "Tool calls.", "tool", "status")
         self._errors = self._counter("backstory_errors", "Tool calls that failed.", "tool", "kind")
         self._requests = self._counter("backstory_http_requests", "HTTP requests.", "route", "status")
-        self._steps = self._histogram("conversation_index_duration_seconds", "How long upkeep steps took.")
+        self._steps = self._histogram("backstory_upkeep_duration_seconds", "How long upkeep steps took.")
+        self._readings = self._histogram(
+            "conversation_index_duration_seconds", "How long reading transcripts in took."
+        )
         self._recalls = self._histogram(
             "conversation_recall_latency_ms", "How long searches took.", buckets=MILLISECONDS
         )
-        self._failures = self._counter("conversation_errors", "Whatever failed: calls and upkeep.")
+        self._failures = self._counter("conversation_errors", "Whatever failed: calls, upkeep, reading in.")
         self._pool = Gauge(
             "conversation_pool_utilization_percent",
             "Share of the threads that serve calls that are busy.",
@@ -75,6 +80,12 @@ class Metrics:
     def count_step(self, took_s: float, error: BackstoryError | None) -> None:
         """Count a step of upkeep that did something, or failed."""
         self._steps.observe(took_s)
+        if error:
+            self._failures.inc()
+
+    def count_reading(self, took_s: float, error: BackstoryError | None) -> None:
+        """Count that transcripts were looked at, or could not be read in."""
+        self._readings.observe(took_s)
         if error:
             self._failures.inc()
 
@@ -108,6 +119,7 @@ class _Store(Collector):
         try:
             with self._engine.records.reading() as records:
                 kept = records.memories.count_by_type(ALL_PROJECTS)
+                said = records.conversations.counts(ALL_PROJECTS)
                 pending = {target.value: count for target, count in records.marks.count().items()}
         except StoreError:
             return  # health tells of it; the other numbers are still right
@@ -118,6 +130,8 @@ class _Store(Collector):
         for target in ("vectors", "graph"):
             waiting.add_metric([target], pending.get(target, 0))
         yield memories
+        yield GaugeMetricFamily("backstory_conversations", "Conversations.", value=said.conversations)
+        yield GaugeMetricFamily("backstory_messages", "Messages of conversations.", value=said.messages)
         yield waiting
 
     def _cache(self) -> Iterator[Metric]:

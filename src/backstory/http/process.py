@@ -96,7 +96,8 @@ class Hosting:
         self.url = self._listening.url
         metrics = Metrics(engine, clock)
         self.worker = Worker(engine, watching=metrics.count_step)
-        self.watcher = Watcher(engine, Pace(pass_s=settings.transcripts.index_interval_s))
+        pace = Pace(pass_s=settings.transcripts.index_interval_s)
+        self.watcher = Watcher(engine, pace, watching=metrics.count_reading)
         self.traffic = Traffic(clock)
         face = Face(engine, server.toolsets, settings.project.name, Observer(metrics))
         #: The MCP server, to which a test may add tools of its own.

@@ -28,6 +28,7 @@ from backstory.http.faults import unexpected_told
 from backstory.http.file_events import FileEvents
 from backstory.http.file_looks import Looks, look_below
 from backstory.http.logs import logger
+from backstory.http.worker import Watching
 
 #: Where all files are looked at every few seconds, it takes at most this share of the time.
 LOOKING: Final = 0.02
@@ -76,8 +77,10 @@ class Watcher:
         *,
         roots: Sequence[Path] | None = None,
         make_observer: Callable[[], BaseObserver] = Observer,
+        watching: Watching | None = None,
     ) -> None:
         """`roots` are watched in place of the engine's places: one folder may be above many of them."""
+        self._watching = watching
         self._engine = engine
         self._pace = pace
         self._given_roots = roots
@@ -129,12 +132,14 @@ class Watcher:
         self._by = "off"
 
     def _attempt(self) -> None:
+        began = time.monotonic()
         try:
             with unexpected_told("watching"):
-                self._step(time.monotonic())
+                self._step(began)
         except Cancelled:
             return
         except BackstoryError as error:
+            self._report(began, error)
             if repr(error) != repr(self._last_error):
                 _log.warning(
                     "transcripts were not read and will be tried again",
@@ -143,8 +148,15 @@ class Watcher:
                 )
             self._last_error = error
             self._pass_soon()
+        else:
+            if self._at_work:
+                self._report(began, None)
         finally:
             self._at_work = False
+
+    def _report(self, began: float, error: BackstoryError | None) -> None:
+        if self._watching:
+            self._watching(time.monotonic() - began, error)
 
     def _step(self, now: float) -> None:
         is_pass = now >= self._pass_at

@@ -6,6 +6,7 @@ that answer LongMemEval's questions among its first five; by the best piece of e
 """
 
 import re
+from typing import Final
 
 # Where a text may be cut, best first: after a paragraph, a line, a sentence, a word. Each pattern is
 # greedy and so finds the last such place.
@@ -20,7 +21,11 @@ _BREAKS = [
 ]
 
 
-def chunks(text: str, max_chars: int = 400) -> list[str]:
+#: At most so many characters in a piece: see above.
+CHUNK_CHARS: Final = 400
+
+
+def chunks(text: str, max_chars: int = CHUNK_CHARS) -> list[str]:
     """The text in pieces of at most `max_chars`, in order; nothing but blanks around them is lost."""
     text = text.strip()
     pieces = []

@@ -105,7 +105,11 @@ def message_passage(message: Message, conversation: Conversation) -> Passage:
         project=conversation.project,
         text=message.text,
         terms=terms(f"{message.speaker} {message.text} {_date_words(message.at)}"),
-        labels=_labels(conversation) | {"role": [message.role.value]},
+        labels={
+            **_labels(conversation),
+            "role": [message.role.value],
+            "speaker": [message.speaker] if message.speaker else [],
+        },
         numbers={"at": message.at.timestamp()},
     )
 

@@ -16,8 +16,14 @@ from backstory.errors import StoreError
 from backstory.model.conversation import Role
 from backstory.model.passage import Index, Passage
 from backstory.ports import Entry, Matrix, Vector
-from backstory.ranking.chunks import chunks
+from backstory.ranking.chunks import CHUNK_CHARS, chunks
 from backstory.ranking.turns import asked_words, session_words, window_part, window_words
+
+#: Chunks of a message that are embedded; its words are all found. 70 % of what transcripts hold is tools'
+#: output, 9 KB a message and up to 56: all of it embedded takes half as long again to read in, and says
+#: little by its meaning. Prose is that long only when somebody pasted it.
+_TOOL_CHUNKS: Final = 8
+_PROSE_CHUNKS: Final = 64
 
 
 def entries_of(
@@ -115,7 +121,7 @@ def _meanings(
 
 def _embedded(engine: Engine, passages: Sequence[Passage]) -> Mapping[str, Matrix]:
     """A row for each chunk of each passage, embedded in one call."""
-    pieces = [chunks(passage.text) for passage in passages]
+    pieces = [_pieces(passage) for passage in passages]
     matrix = engine.embedder.embed_documents([piece for each in pieces for piece in each])
     if not np.isfinite(matrix).all():
         raise StoreError(
@@ -124,6 +130,15 @@ def _embedded(engine: Engine, passages: Sequence[Passage]) -> Mapping[str, Matri
     ends = np.cumsum([len(each) for each in pieces])
     rows = np.split(matrix, ends[:-1])
     return {passage.id: part for passage, part in zip(passages, rows, strict=True)}
+
+
+def _pieces(passage: Passage) -> list[str]:
+    """The chunks of a passage that are embedded, each with the name of the person who said it."""
+    if passage.index is not Index.TURNS:
+        return chunks(passage.text)
+    whose = "".join(f"{name}: " for name in passage.labels["speaker"])
+    most = _TOOL_CHUNKS if _role(passage) == Role.TOOL else _PROSE_CHUNKS
+    return [whose + piece for piece in chunks(passage.text[: most * CHUNK_CHARS])[:most]]
 
 
 def _unit(vector: Vector) -> Vector:

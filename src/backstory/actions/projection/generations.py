@@ -111,7 +111,7 @@ def _usable(generation: Generation, present: Set[str]) -> bool:
 
 def _build_index(engine: Engine, generation: Generation) -> int:
     index = Index(generation.target)
-    with engine.locks[Target.VECTORS]:
+    with engine.locks[index]:
         with engine.records.reading() as records:
             page = records.passages.after(index, generation.built_to, BATCHES[index])
         if page:

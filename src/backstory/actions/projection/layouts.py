@@ -27,11 +27,12 @@ class Layout:
     fields: tuple[WordField, ...]
     labels: tuple[str, ...]
     numbers: tuple[str, ...]
+    single: tuple[str, ...] = ()
 
     @property
     def digest(self) -> str:
         """The layout in short."""
-        made_for = (self.spaces, self.fields, self.labels, self.numbers)
+        made_for = (self.spaces, self.fields, self.labels, self.numbers, *self.single)
         return hashlib.sha256(repr(made_for).encode()).hexdigest()[:8]
 
 
@@ -53,8 +54,9 @@ LAYOUTS: Final[Mapping[Index, Layout]] = {
             WordField(WINDOW, k1=0.9, b=0.4, average_words=60),
             WordField(ASKED, k1=0.9, b=0.4, average_words=8),
         ),
-        labels=("conversation", "role", "interface_type", "room"),
+        labels=("conversation", "role", "speaker", "interface_type", "room"),
         numbers=("at",),
+        single=(WINDOW,),
     ),
     Index.SESSIONS: Layout(
         spaces=(),

@@ -44,7 +44,7 @@ _PROJECT: Final[Mapping[Target, Callable[[Engine, Sequence[Mark]], None]]] = {
 
 
 def project_now(engine: Engine, subject: str) -> Sequence[str]:
-    """Let a subject be found; says what has to wait, and why. Raises `ContentRefused` if it never can be."""
+    """Let a memory be found; says what has to wait, and why. Raises `ContentRefused` if it never can be."""
     if paused := shortage(engine):
         return (paused,)
     try:
@@ -73,7 +73,7 @@ def project_batch(engine: Engine, target: Target) -> int:
         oldest = records.marks.pending(target, 1)
     if oldest and target is Target.GRAPH:  # one project at a time: each has a database of its own
         return _project_graph(engine, Project(oldest[0].project))
-    return _project_vectors(engine, BATCHES[oldest[0].place]) if oldest else 0
+    return _project_vectors(engine, Index(oldest[0].place)) if oldest else 0
 
 
 def shortage(engine: Engine) -> str | None:
@@ -88,7 +88,7 @@ def shortage(engine: Engine) -> str | None:
 
 
 def _project_with_company(engine: Engine, subject: str) -> None:
-    with engine.locks[Target.VECTORS]:
+    with engine.locks[Index.MEMORIES]:
         with engine.records.reading() as records:
             own = records.marks.of(Target.VECTORS, [subject])  # none if somebody took it along
             others = records.marks.pending(Target.VECTORS, COMPANY) if own else []
@@ -99,12 +99,13 @@ def _project_with_company(engine: Engine, subject: str) -> None:
         raise ContentRefused(refused[subject], hint="change the content and try again; nothing was stored")
 
 
-def _project_vectors(engine: Engine, most: int) -> int:
-    with engine.locks[Target.VECTORS]:
+def _project_vectors(engine: Engine, index: Index) -> int:
+    with engine.locks[index]:
         with engine.records.reading() as records:
-            marks = records.marks.pending(Target.VECTORS, most)
+            oldest = records.marks.pending(Target.VECTORS, BATCHES[index])
+        marks = [mark for mark in oldest if mark.place == index]
         _project(engine, Target.VECTORS, marks)
-    return len(marks)
+    return len(marks) or 1  # what waited was taken along by somebody else
 
 
 def _project_graph(engine: Engine, project: Project) -> int:

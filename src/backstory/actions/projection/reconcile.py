@@ -51,7 +51,7 @@ def reconcile_index(engine: Engine, generation: Generation, work: Work) -> int:
     found, after = 0, ""
     for page in count():
         work.step(page * PAGE, None, f"comparing {generation.name}")
-        with engine.locks[Target.VECTORS]:
+        with engine.locks[Index(generation.target)]:
             wrong, end = _compare_page(engine, generation, after)
         found += wrong
         if end is None:

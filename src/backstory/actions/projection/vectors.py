@@ -31,7 +31,13 @@ def specification(generation: Generation, dimension: int) -> IndexSpec:
     """The index that holds a generation."""
     made_for = LAYOUTS[Index(generation.target)]
     return IndexSpec(
-        generation.name, dimension, made_for.spaces, made_for.fields, made_for.labels, made_for.numbers
+        generation.name,
+        dimension,
+        made_for.spaces,
+        made_for.fields,
+        made_for.labels,
+        made_for.numbers,
+        made_for.single,
     )
 
 
