@@ -80,7 +80,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
     write_rows(data / "locomo.jsonl.gz", CHATS)
     write_rows(data / "longmemeval_pooled.jsonl.gz", SESSIONS)
     write_rows(data / "cosqa.jsonl.gz", FUNCTIONS)
-    small = ["--sizes", "4,8", "--samples", 3, "--kills", 1, "--sessions", 2]
+    small = ["--sizes", "4,8", "--samples", 3, "--kills", 1, "--sessions", 2, "--megabytes", 1]
     done = bench("--data", data, "--weights", *small, "--json", figures, scratch=scratch)
     assert done.returncode == 0, done.stderr
     tables = json.loads(figures.read_text("utf-8"))["tables"]
@@ -145,6 +145,31 @@ def test_the_sweep_keeps_chats_for_tuning_and_chats_for_checking_apart(ran: Ran)
 
     assert {"min-max, meaning 0.8", "z-scores, meaning 0.8", "reciprocal ranks, meaning 0.8"} <= rows.keys()
     assert {"LoCoMo odd nDCG@10", "LoCoMo even nDCG@10"} <= rows["min-max, meaning 0.8"].keys()
+
+
+def test_transcripts_are_read_in_and_found_beside_plain_words(ran: Ran) -> None:
+    (reading,) = (rows for title, rows in ran.tables.items() if title.endswith("made up"))
+    assert reading["files that failed"]["figure"] == 0
+    assert reading["read in and searchable: MB a second"]["figure"]
+    assert sum(label.startswith("appended to") for label in reading) == 4
+    search = ran.tables["transcripts: 8 messages"]["search in all projects: p95, ms"]
+    assert search["Backstory"]
+    assert search["bm25s"]
+
+
+@pytest.mark.parametrize(
+    ("title", "measure"),
+    [
+        ("turns: LoCoMo turns", "odd nDCG@10"),
+        ("turns: LoCoMo sessions", "even recall@5"),
+        ("turns: LongMemEval sessions", "any@5"),
+    ],
+)
+def test_turns_are_judged_beside_plain_words(ran: Ran, title: str, measure: str) -> None:
+    (rows,) = (rows for name, rows in ran.tables.items() if name.startswith(title))
+
+    assert rows["search"][measure] == 1
+    assert "bm25s over plain turns" in rows
 
 
 def test_nothing_temporary_is_left(ran: Ran) -> None:
