@@ -4,7 +4,8 @@
 """
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -18,6 +19,8 @@ from backstory.records.records import Transaction as Transaction
 
 #: What Codex keeps its sessions in, and those that were put away.
 _CODEX_FOLDERS: Final = ("sessions", "archived_sessions")
+#: Of files, not of memory: what is kept of them takes two thirds of the bytes that they were read from.
+_RECENT_BYTES: Final = 64 * 1024 * 1024
 
 
 class Work:
@@ -37,6 +40,44 @@ class Work:
             raise Cancelled(f"stopped at: {message}", hint="what was done is kept; run it again to go on")
         if self._report:
             self._report(done, total, message)
+
+
+class Recent:
+    """What was used lately, as long as there is room; what was used longest ago goes first."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self._most_bytes = most_bytes
+        self._bytes = 0
+        self._held: OrderedDict[Hashable, tuple[object, int]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    @property
+    def bytes(self) -> int:
+        """How much is held, as those say who put it here."""
+        return self._bytes
+
+    def get(self, key: Hashable) -> object | None:
+        """What is held under a key, if anything is."""
+        with self._lock:
+            if key not in self._held:
+                return None
+            self._held.move_to_end(key)
+            return self._held[key][0]
+
+    def hold(self, key: Hashable, value: object, size: int) -> None:
+        """Keep a value of so many bytes, in place of what was held under its key."""
+        with self._lock:
+            self._drop(key)
+            if size > self._most_bytes:
+                return
+            self._held[key] = (value, size)
+            self._bytes += size
+            while self._bytes > self._most_bytes:
+                self._drop(next(iter(self._held)))
+
+    def _drop(self, key: Hashable) -> None:
+        if dropped := self._held.pop(key, None):
+            self._bytes -= dropped[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +114,8 @@ class Engine:
     transcripts: TranscriptPlaces = TranscriptPlaces()
     #: Held while transcripts are read in: the watcher, the periodic pass and a person may all ask for it.
     ingesting: threading.Lock = field(default_factory=threading.Lock)
+    #: The contents of transcripts read lately: of one that has grown only the end is parsed.
+    recently_read: Recent = field(default_factory=lambda: Recent(_RECENT_BYTES))
     #: Held while an index or the graph is written: whoever reads the records last must be the last to write.
     locks: Mapping[Index | Target, threading.Lock] = field(
         default_factory=lambda: {each: threading.Lock() for each in (*Index, Target.GRAPH)}

@@ -21,14 +21,19 @@ NAME_FILE: Final = ".backstory.toml"
 def project_of(folder: Path) -> Project:
     """The project of a folder: its repository, or itself. It need not exist any more."""
     folder = Path(os.path.normpath(folder.absolute()))
-    root = next((each for each in (folder, *folder.parents) if _is_repository(each)), None)
-    for above in _up_to(folder, root or folder):
+    root = worktree_of(folder)
+    for above in _up_to(folder, root):
         if named := _name_in(above / NAME_FILE):
             return named
-    main = _main_worktree(root) if root else folder
+    main = _main_worktree(root)
     if main != root and (named := _name_in(main / NAME_FILE)):
         return named
     return checked_project(str(main))
+
+
+def worktree_of(folder: Path) -> Path:
+    """The folder itself, or the nearest above it in which a repository is checked out."""
+    return next((each for each in (folder, *folder.parents) if _is_repository(each)), folder)
 
 
 def named_project(text: str, base: Path | None) -> Project:
@@ -65,7 +70,7 @@ def _is_repository(folder: Path) -> bool:
 
 
 def _main_worktree(root: Path) -> Path:
-    """Where the repository is: `root`, or, when that is a linked worktree, the one it was made from."""
+    """Where a repository is: `root`, or, when that is a linked worktree, the one it was made from."""
     common = _common_directory(root / ".git")
     if common is None:
         return root

@@ -21,10 +21,9 @@ from backstory.actions.projection.reconcile import Reconciled, reconcile
 from backstory.actions.projection.upkeep import upkeep
 from backstory.actions.transcripts.choosing import Wish
 from backstory.actions.transcripts.ingest import Failure, Ingested, ingest_paths, ingest_transcripts
-from backstory.actions.transcripts.reading import RecentlyRead
 from backstory.actions.transcripts.retention import forget_old
 from backstory.actions.transcripts.search import search_turns
-from backstory.engine import Engine, TranscriptPlaces, Work
+from backstory.engine import Engine, Recent, TranscriptPlaces, Work
 from backstory.errors import Cancelled
 from backstory.model.conversation import Conversation, TurnText
 from backstory.model.keeping import FileState
@@ -254,11 +253,9 @@ def read_in_steps(engine: Engine, path: Path, ends: Sequence[int]) -> tuple[obje
     return kept, indexed
 
 
-@pytest.mark.parametrize("recent", [RecentlyRead(), RecentlyRead(0)], ids=["cached", "read from the start"])
-def test_a_file_that_grows_ends_as_if_it_had_been_read_at_once(
-    engine: Engine, root: Path, recent: RecentlyRead, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("backstory.actions.transcripts.intake._RECENT", recent)
+@pytest.mark.parametrize("room", [64_000_000, 0], ids=["cached", "read from the start"])
+def test_a_file_that_grows_ends_as_if_it_had_been_read_at_once(engine: Engine, root: Path, room: int) -> None:
+    engine = replace(engine, recently_read=Recent(room))
     path = root / "-shop" / f"{session_id('growing')}.jsonl"
     at_once = read_in_steps(engine, path, [len(WHOLE)])
 
@@ -380,6 +377,33 @@ def test_what_was_said_to_codex_is_kept_too(engine: Engine, tmp_path: Path) -> N
     kept = conversations(codex)
     assert set(kept) == {own, f"{own}/{spawned}"}
     assert (kept[own].interface_type, kept[own].source) == ("codex", str(archived))
+
+
+def test_a_subagent_of_codex_that_goes_on_stays_with_its_session(engine: Engine, tmp_path: Path) -> None:
+    own, spawned = session_id("own"), session_id("spawned")
+    source = {"subagent": {"thread_spawn": {"parent_thread_id": own, "depth": 1}}}
+    path = rollout(tmp_path, spawned, "find them", source=source)
+    codex = replace(engine, transcripts=TranscriptPlaces(codex_homes=(tmp_path,)))
+    ingest(codex)
+
+    append(path, {"type": "event_msg", "payload": {"type": "agent_message", "message": "Found."}})
+    ingest_paths(codex, [path], Work())
+
+    kept = conversations(codex)
+    assert {id: each.parent for id, each in kept.items()} == {f"{own}/{spawned}": own}
+    assert kept[f"{own}/{spawned}"].human_utterances == 0
+    assert said(codex, f"{own}/{spawned}") == ["find them", "Found."]
+
+
+def test_a_session_is_no_subagents_because_one_spoke_first(engine: Engine, root: Path) -> None:
+    write(
+        root / "-shop" / "s1.jsonl",
+        record("user", "warm up", "u1", isSidechain=True, agentId="a7", sessionId="s1"),
+        record("user", "why?", "u2", sessionId="s1"),
+    )
+    ingest(engine)
+
+    assert {id: each.parent for id, each in conversations(engine).items()} == {"s1": ""}
 
 
 def test_what_is_said_outlives_its_file(engine: Engine, root: Path) -> None:
@@ -582,6 +606,27 @@ def test_changed_files_and_folders_can_be_named(engine: Engine, root: Path) -> N
     assert ingest_paths(engine, [path], Work()) == Ingested()
 
 
+def test_a_change_is_read_where_a_whole_pass_would_read_it_and_nowhere_else(
+    engine: Engine, root: Path, tmp_path: Path
+) -> None:
+    session = root / "-shop" / session_id("a")
+    wanted = [
+        write(session.with_suffix(".jsonl"), record("user", "one", "u1")),
+        write(session / "subagents" / "agent-a1.jsonl", record("user", "two", "u2", isSidechain=True)),
+    ]
+    others = [
+        write(session / "tool-results" / "b1.jsonl", record("user", "three", "u3")),
+        write(session / "other" / "b2.jsonl", record("user", "four", "u4")),
+        write(root / "-shop" / "memory" / "notes.jsonl", record("user", "five", "u5")),
+        write(tmp_path / "outside" / "s2.jsonl", record("user", "six", "u6")),
+    ]
+
+    done = ingest_paths(engine, [*wanted, *others, *(path.parent for path in others)], Work())
+
+    assert (done.files, done.read, done.errors) == (2, 2, ())
+    assert ingest(engine).unchanged == 2
+
+
 def test_a_run_that_is_stopped_goes_on_later(engine: Engine, root: Path) -> None:
     for name in ("a", "b", "c", "d"):
         write_transcript(root, name, SHOP, *TALK)
@@ -702,11 +747,9 @@ def test_what_is_too_old_to_be_kept_is_forgotten_until_it_goes_on(engine: Engine
     assert len(said(engine, old)) == 8
 
 
-def test_what_is_held_for_files_that_grow_is_bounded(
-    engine: Engine, root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    recent = RecentlyRead(3_000)
-    monkeypatch.setattr("backstory.actions.transcripts.intake._RECENT", recent)
+def test_what_is_held_for_files_that_grow_is_bounded(engine: Engine, root: Path) -> None:
+    recent = Recent(3_000)
+    engine = replace(engine, recently_read=recent)
     for n in range(10):
         write(root / "-shop" / f"s{n}.jsonl", record("user", f"hello {n}" * 50, f"u{n}"))
     large = write(root / "-shop" / "large.jsonl", record("user", "hello " * 1000, "u"))

@@ -183,6 +183,12 @@ def test_no_secret_is_left_in_anything_that_is_kept() -> None:
     assert result.redactions == {"github token": 10}
 
 
+def test_what_was_taken_out_before_a_text_was_cut_is_counted_too() -> None:
+    result = kept(said("", calls=[call(result="login [redacted: github token] ok")]))
+
+    assert result.redactions == {"github token": 1}
+
+
 def test_what_is_private_in_one_tool_call_reaches_into_no_other() -> None:
     result = kept(said("", calls=[call(result="<private>mine"), call("Grep", pattern="yours")]))
 

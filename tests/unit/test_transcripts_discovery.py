@@ -10,8 +10,8 @@ import pytest
 from backstory.transcripts.discovery import (
     TranscriptFile,
     Unreadable,
-    find_rollouts,
     find_transcripts,
+    transcript_at,
 )
 
 SESSION = "29ccd257-68b1-427f-ae5f-6524b7cb6f20"
@@ -171,24 +171,75 @@ def test_a_pipe_named_like_a_transcript_is_none(tmp_path: Path) -> None:
     assert list(find_transcripts(tmp_path)) == []
 
 
-def test_codex_sessions_are_found_by_day_and_in_the_archive_and_named_by_their_id(tmp_path: Path) -> None:
-    written(tmp_path / "sessions" / "2026" / "01" / "31" / f"rollout-2026-01-31T09-00-00-{SESSION}.jsonl")
-    written(tmp_path / "archived_sessions" / f"rollout-2026-01-30T09-00-00-{OTHER}.jsonl")
-    written(tmp_path / "archived_sessions" / f"rollout-2026-01-31T09-00-00-{OTHER}_{SESSION}.jsonl")
-    written(tmp_path / "history.jsonl")
+def test_codex_sessions_are_found_by_day_and_named_by_their_id(tmp_path: Path) -> None:
+    written(tmp_path / "2026" / "01" / "31" / f"rollout-2026-01-31T09-00-00-{SESSION}.jsonl")
+    written(tmp_path / f"rollout-2026-01-30T09-00-00-{OTHER}.jsonl")
+    written(tmp_path / f"rollout-2026-01-31T09-00-00-{OTHER}_{SESSION}.jsonl")
 
-    found = [each for each in find_rollouts(tmp_path) if isinstance(each, TranscriptFile)]
+    found = [(each.session_id, each.agent_id) for each in transcripts_in(tmp_path)]
 
-    assert [(each.session_id, each.agent_id) for each in found] == [
-        (id, None) for id in (SESSION, OTHER, OTHER)
-    ]
+    assert found == [(id, None) for id in (OTHER, OTHER, SESSION)]
 
 
 def test_a_compressed_codex_session_is_reported_as_such(tmp_path: Path) -> None:
-    path = written(tmp_path / "sessions" / f"rollout-2026-01-31T09-00-00-{SESSION}.jsonl.zst")
+    path = written(tmp_path / f"rollout-2026-01-31T09-00-00-{SESSION}.jsonl.zst")
 
-    assert list(find_rollouts(tmp_path)) == [Unreadable(path, "compressed with zstd")]
+    assert list(find_transcripts(tmp_path)) == [Unreadable(path, "compressed with zstd")]
 
 
-def test_a_home_without_codex_sessions_has_none(tmp_path: Path) -> None:
-    assert list(find_rollouts(tmp_path)) == []
+#: Below a root that lies itself in folders of these names, and in that of a session.
+TREE = [
+    f"-shop/{SESSION}.jsonl",
+    "-shop/agent-3be551df.jsonl",
+    "-shop/notes.txt",
+    "-shop/memory/notes.jsonl",
+    "-shop/memory/deep/notes.jsonl",
+    f"-shop/{SESSION}/journal.jsonl",
+    f"-shop/{SESSION}/agent-odd.jsonl",
+    f"-shop/{SESSION}/tool-results/b1.jsonl",
+    f"-shop/{SESSION}/other/deep/b1.jsonl",
+    f"-shop/{SESSION}/subagents/agent-a1.jsonl",
+    f"-shop/{SESSION}/subagents/agent-a1.meta.json",
+    f"-shop/{SESSION}/subagents/workflows/run-1/agent-a2.jsonl",
+    f"-shop/{SESSION}/subagents/workflows/run-1/journal.jsonl",
+    f"-shop/{SESSION}/subagents/memory/agent-a3.jsonl",
+    f"2026/01/31/rollout-2026-01-31T09-00-00-{OTHER}.jsonl",
+    f"2026/01/31/rollout-2026-01-31T09-00-00-{SESSION}.jsonl.zst",
+]
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    root = tmp_path / "memory" / SESSION / "tool-results" / "projects"
+    for place in TREE:
+        written(root / place)
+    written(tmp_path / "elsewhere" / f"{OTHER}.jsonl")
+    (root / "linked").symlink_to(tmp_path / "elsewhere")
+    (root / "twice").symlink_to(root / "-shop")
+    (root / "-shop" / "dangling.jsonl").symlink_to("never-there")
+    (root / "-shop" / "loop.jsonl").symlink_to("loop.jsonl")
+    return root
+
+
+def test_one_path_is_what_the_search_of_the_whole_root_says_of_it(tree: Path) -> None:
+    paths = [Path(folder) / name for folder, _, names in os.walk(tree, followlinks=True) for name in names]
+
+    one_by_one = {path: found for path in paths if (found := transcript_at(path, tree))}
+
+    assert one_by_one == {found.path: found for found in find_transcripts(tree)}
+    assert len(one_by_one) == 10
+
+
+def test_a_folder_holds_what_the_search_of_the_whole_root_finds_in_it(tree: Path) -> None:
+    folders = [Path(folder) for folder, _, _ in os.walk(tree, followlinks=True)]
+    everything = list(find_transcripts(tree))
+
+    assert len(folders) > 10
+    for folder in folders:
+        inside = {each.path: each for each in everything if each.path.is_relative_to(folder)}
+        assert {each.path: each for each in find_transcripts(tree, inside=folder)} == inside
+
+
+def test_what_is_not_there_or_a_folder_is_no_transcript(tree: Path) -> None:
+    assert transcript_at(tree / "-shop" / "never.jsonl", tree) is None
+    assert transcript_at(tree / "-shop", tree) is None

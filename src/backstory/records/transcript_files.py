@@ -1,6 +1,6 @@
 """Transcript files: how each looked when it was last read, how far that was, and how it went."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any, Final
@@ -12,7 +12,17 @@ from backstory.records import schema
 
 _FILES: Final = schema.transcript_files
 
+#: Paths asked for in one statement; SQLite takes up to 32,766 values.
+_AT_ONCE: Final = 1000
+
 _GET: Final = select(_FILES).where(_FILES.c.path == bindparam("wanted"))
+_AT: Final = select(_FILES).where(_FILES.c.path.in_(bindparam("paths", expanding=True)))
+# "0" comes next after "/": no other way to say "begins with" is answered by the index everywhere.
+_BELOW: Final = (
+    select(_FILES)
+    .where(_FILES.c.path >= bindparam("first"), _FILES.c.path < bindparam("behind"))
+    .order_by(_FILES.c.path)
+)
 _ALL: Final = select(_FILES).order_by(_FILES.c.path)
 _OF: Final = select(_FILES).where(_FILES.c.conversation == bindparam("of")).order_by(_FILES.c.path)
 _INSERT: Final = insert(_FILES)
@@ -36,6 +46,18 @@ class TranscriptFiles:
         """What is known of a file."""
         row = self._connection.execute(_GET, {"wanted": path}).one_or_none()
         return _state(row) if row else None
+
+    def at(self, paths: Iterable[str]) -> list[FileState]:
+        """What is known of these files."""
+        wanted = list(dict.fromkeys(paths))
+        parts = (wanted[start : start + _AT_ONCE] for start in range(0, len(wanted), _AT_ONCE))
+        return [_state(row) for part in parts for row in self._connection.execute(_AT, {"paths": part})]
+
+    def below(self, folder: str) -> list[FileState]:
+        """What is known of all files in a folder and in those below it, in the order of the paths."""
+        inside = folder.rstrip("/")
+        bounds = {"first": f"{inside}/", "behind": f"{inside}0"}
+        return [_state(row) for row in self._connection.execute(_BELOW, bounds)]
 
     def put(self, state: FileState) -> None:
         """Keep what is known of a file now."""

@@ -47,7 +47,7 @@ KNOWN_TYPES: Final = frozenset(
 def read_session(lines: Lines, *, id: str = "", agent: str = "") -> Session:
     """The session in the lines of one file; `id` and `agent` are what the file's place says of it.
 
-    Where the place says nothing, they are taken from the records.
+    The records tell the session where the place does not, and the agent where it says neither.
     """
     records = _once(lines.records)
     turns = build_turns(records, find_utterances(records))
@@ -57,7 +57,7 @@ def read_session(lines: Lines, *, id: str = "", agent: str = "") -> Session:
     titles = [record for record in records if record.fields.get("type") in TITLE_TYPES]
     return Session(
         id=id or next(iter(_values(records, "sessionId")), ""),
-        agent=agent or _agent(records),
+        agent=agent if id or agent else _agent(records),
         folder=next(iter(_values(records, "cwd")), ""),
         title=choose_title(titles, own, slug, (turn.human_text for turn in turns)),
         slug=slug,

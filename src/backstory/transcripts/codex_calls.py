@@ -13,8 +13,8 @@ from backstory.transcripts import fields as read
 from backstory.transcripts.codex_items import Item
 from backstory.transcripts.codex_words import parsed
 from backstory.transcripts.fields import Fields
-from backstory.transcripts.texts import clean
-from backstory.transcripts.tool_calls import EXCERPT, patched_files, shown_command, shown_result
+from backstory.transcripts.redaction import Safe
+from backstory.transcripts.tool_calls import patched_files, shown_command, shown_result, shown_value
 
 _CALL: Final = re.compile(r"response_item/(?:(?P<kind>\w+)_)?call")
 _OUTPUT: Final = re.compile(r"response_item/\w+_output")
@@ -87,7 +87,7 @@ def changes(item: Item) -> Sequence[str]:
         return ()
     told = read.inner(item.payload, "changes")
     moved = (read.text(read.inner(told, path), "move_path") for path in told)
-    return [path.replace("\0", "") for path in (*told, *moved) if path]
+    return [shown_value(path) for path in (*told, *moved) if path]
 
 
 def outcome(payload: Fields) -> tuple[object, bool]:
@@ -99,7 +99,7 @@ def outcome(payload: Fields) -> tuple[object, bool]:
         code = read.number(read.inner(output, "metadata"), "exit_code")
         failed = bool(code) or output.get("success") is False
         content = output.get("content", output.get("output"))
-        return _blocks(content), failed
+        return content if isinstance(content, Safe) else _blocks(content), failed
     content = _blocks(output)
     return content, any(_FAILED.match(read.text(block, "text")) for block in content)
 
@@ -110,8 +110,6 @@ def _blocks(content: object) -> list[Fields]:
 
 def _block(block: Fields) -> Fields:
     kind = read.text(block, "type")
-    if kind == EXCERPT:
-        return block
     if text := read.text(block, "text"):
         return {"type": "text", "text": text}
     return {"type": kind.removeprefix("input_")}
@@ -128,10 +126,8 @@ def _given(payload: Fields) -> Fields:
 def _shown(given: Fields) -> Mapping[str, str]:
     for key in _COMMAND:
         if command := _command(given.get(key)):
-            return {"command": shown_command(clean(command))}
-    return {
-        name: shown_command(clean(text)) for key, name in _NAMED.items() if (text := read.text(given, key))
-    }
+            return {"command": shown_command(command)}
+    return {name: shown_command(text) for key, name in _NAMED.items() if (text := read.text(given, key))}
 
 
 def _command(command: object) -> str:
@@ -154,4 +150,5 @@ def _files(name: str, given: Fields) -> Iterator[FileTouch]:
 
 
 def _path(given: Fields) -> str:
-    return next((path for key in ("file_path", "path", "dir_path") if (path := read.text(given, key))), "")
+    paths = (read.text(given, key) for key in ("file_path", "path", "dir_path"))
+    return next((shown_value(path) for path in paths if path), "")

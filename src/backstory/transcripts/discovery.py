@@ -7,6 +7,7 @@ raises for what the file system does: what cannot be looked into is a value like
 
 import os
 import re
+import stat
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,7 +21,6 @@ _ROLLOUT: Final = re.compile(rf"rollout-.*?-({_UUID})(?:_.*)?")
 _SUBAGENTS: Final = "subagents"
 #: What Claude Code keeps beside transcripts: outputs of tools and notes, of which some end in .jsonl.
 _OTHER_FOLDERS: Final = frozenset({"tool-results", "memory"})
-_CODEX_FOLDERS: Final = ("sessions", "archived_sessions")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +48,15 @@ class Unreadable:
 Found = TranscriptFile | Unreadable
 
 
-def find_transcripts(root: Path) -> Iterator[Found]:
+def find_transcripts(root: Path, inside: Path | None = None) -> Iterator[Found]:
     """Every transcript below a folder, each once, whatever linked folders lead to it.
 
-    Linked folders come last, so that what lies inside the root is found under its own path.
+    Linked folders come last, so that what lies inside the root is found under its own path. With `inside`
+    only those below that folder of the root, if the root's own search would come there.
     """
+    start = inside or root
     seen: set[tuple[int, int]] = set()
-    folders, linked = deque([root]), deque[Path]()
+    folders, linked = deque([start] if _is_come_to(start, root) else []), deque[Path]()
     while folders or linked:
         folder = folders.popleft() if folders else linked.popleft()
         try:
@@ -70,11 +72,24 @@ def find_transcripts(root: Path) -> Iterator[Found]:
                 yield found
 
 
-def find_rollouts(codex_home: Path) -> Iterator[Found]:
-    """Every session that Codex keeps under its home folder, archived ones too."""
-    for name in _CODEX_FOLDERS:
-        if os.path.lexists(codex_home / name):
-            yield from find_transcripts(codex_home / name)
+def transcript_at(path: Path, root: Path) -> Found | None:
+    """What the search below a root finds at one path; None where that is nothing, or no file."""
+    try:
+        if not os.path.lexists(path) or path.is_dir() or not _is_come_to(path.parent, root):
+            return None
+        return _transcript_in(path, path)
+    except OSError as error:
+        return _unreadable(path, error)
+
+
+def _is_come_to(folder: Path, root: Path) -> bool:
+    """Whether a search below a root comes to a folder under this path."""
+    inside = folder.relative_to(root)
+    if not all(_may_hold_transcripts(root / each) for each in (inside, *inside.parents) if each.name):
+        return False
+    # What a link leads to inside the root is found under its own path.
+    real, real_root = Path(os.path.realpath(folder)), Path(os.path.realpath(root))
+    return real == real_root / inside or not real.is_relative_to(real_root)
 
 
 def _entries(folder: Path, seen: set[tuple[int, int]]) -> list[os.DirEntry[str]] | None:
@@ -95,14 +110,20 @@ def _looked_at(entry: os.DirEntry[str], folders: deque[Path], linked: deque[Path
         if entry.is_dir():
             if _may_hold_transcripts(path):
                 (linked if entry.is_symlink() else folders).append(path)
-        elif entry.name.endswith(".jsonl.zst"):
-            return Unreadable(path, "compressed with zstd")
-        elif _is_named_like_one(path):
-            status = entry.stat()
-            return _transcript(path, status) if entry.is_file() else None
+            return None
+        return _transcript_in(entry, path)
     except OSError as error:
         return _unreadable(path, error)
-    return None
+
+
+def _transcript_in(entry: os.DirEntry[str] | Path, path: Path) -> Found | None:
+    """The transcript that is in a file, if the file is named like one."""
+    if entry.name.endswith(".jsonl.zst"):
+        return Unreadable(path, "compressed with zstd")
+    if not _is_named_like_one(path):
+        return None
+    status = entry.stat()
+    return _transcript(path, status) if stat.S_ISREG(status.st_mode) else None
 
 
 def _may_hold_transcripts(folder: Path) -> bool:

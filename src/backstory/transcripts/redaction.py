@@ -19,12 +19,22 @@ from itertools import chain
 from typing import Final, NamedTuple
 
 
+class Safe(str):
+    """A text without secrets. It is known by its type, so it is not looked through again."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Redacted:
     """A text without its secrets, and how many of each kind were taken out."""
 
-    text: str
+    text: Safe
     counts: Mapping[str, int]
+
+
+#: What stands in the place of a secret, with its kind.
+MARK: Final = re.compile(r"\[redacted: ([a-z ]{2,30})\]")
 
 
 class _Secret(NamedTuple):
@@ -35,12 +45,19 @@ class _Secret(NamedTuple):
 
 def redacted(text: str) -> Redacted:
     """Replace each secret by `[redacted: kind]`. Redacting the result again changes nothing."""
+    if isinstance(text, Safe):
+        return Redacted(text, {})
     counts: Counter[str] = Counter()
     # Once more after each change: a replacement may part what was one word before.
     while secrets := _without_overlaps(_secrets(text)):
         counts.update(secret.kind for secret in secrets)
         text = _replaced(text, secrets)
-    return Redacted(text, dict(counts))
+    return Redacted(Safe(text), dict(counts))
+
+
+def reaches_over_lines(text: str) -> bool:
+    """Whether a secret in a text may have more than one line. All others are known by their line alone."""
+    return "PRIVATE KEY" in text or "private>" in text
 
 
 def _secrets(text: str) -> Iterator[_Secret]:
@@ -101,13 +118,22 @@ def _private_parts(text: str) -> Iterator[_Secret]:
 _KEY_BEGIN: Final = re.compile(r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----")
 _KEY_END: Final = re.compile(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
 _KEY_BYTES: Final = re.compile(r"[A-Za-z0-9+/]{16}")
+_GAP: Final = r"""[\s\\"',|>]{1,40}+"""
+#: What follows the first line of a key: how it is encrypted, if it tells that, and the key.
 _KEY_LINES: Final = re.compile(
-    r"""(?:[\s\\"',|>]{1,40}+[A-Za-z0-9+/=]{16,}+)++(?:[\s\\"',|>]{1,40}+[A-Za-z0-9+/]{1,15}+={1,2})?"""
+    rf"(?:{_GAP}[A-Z][A-Za-z-]{{2,20}}:[ ][^\n\\]{{0,80}})*+"
+    rf"(?:{_GAP}[A-Za-z0-9+/=]{{16,}}+)++(?:{_GAP}[A-Za-z0-9+/]{{1,15}}+={{1,2}})?"
 )
+#: What comes before the last line of a key, read backwards from there.
+_KEY_LINES_BACK: Final = re.compile(rf"n?(?:{_GAP}[A-Za-z0-9+/=]++)?(?:{_GAP}[A-Za-z0-9+/=]{{16,}}+)*+")
+#: A key of 16,384 bits, the longest in use, has 13,000 characters.
+_KEY_CHARS: Final = 16_000
 
 
 def _private_keys(text: str) -> Iterator[_Secret]:
-    """Private key blocks; one that is cut off reaches as far as its lines do."""
+    """Private key blocks; one that is cut off at an end reaches as far as its lines do."""
+    if "PRIVATE KEY" not in text:
+        return
     begins = list(_KEY_BEGIN.finditer(text))
     for place, begin in enumerate(begins):
         limit = begins[place + 1].start() if place + 1 < len(begins) else len(text)
@@ -116,6 +142,18 @@ def _private_keys(text: str) -> Iterator[_Secret]:
             yield _Secret(begin.start(), closed.end(), "private key")
         elif not closed and (lines := _KEY_LINES.match(text, begin.end(), limit)):
             yield _Secret(begin.start(), lines.end(), "private key")
+    yield from _ends_of_keys(text)
+
+
+def _ends_of_keys(text: str) -> Iterator[_Secret]:
+    """What there is of private keys whose first line is not there."""
+    behind = 0
+    for end in _KEY_END.finditer(text):
+        before = text[max(behind, end.start() - _KEY_CHARS) : end.start()]
+        behind = end.end()
+        lines = _KEY_LINES_BACK.match(before[::-1])
+        if lines and _KEY_BYTES.search(lines[0]):
+            yield _Secret(end.start() - lines.end(), end.end(), "private key")
 
 
 #: A kind, how its secrets begin, and how they go on.

@@ -16,7 +16,7 @@ from backstory.transcripts.codex_items import has_payload, is_bare
 from backstory.transcripts.codex_words import chosen
 from backstory.transcripts.fields import Fields
 from backstory.transcripts.lines import Record
-from backstory.transcripts.tool_calls import EXCERPT, MAX_RESULT_CHARS, shown_result, written_chars
+from backstory.transcripts.tool_calls import shown_result, written_chars
 from backstory.transcripts.utterances import tells_words
 
 _PLAIN: Final = frozenset(
@@ -142,12 +142,10 @@ def _block(block: Fields) -> Fields:
 
 
 def _result(block: Fields) -> object:
-    """The content of a tool's result, short where it may be."""
-    content = block["content"]
-    if isinstance(content, str) and len(content) <= MAX_RESULT_CHARS:
-        return content
-    short = [{"type": EXCERPT, "text": shown_result(block)}]
-    return content if tells_words(block) or tells_words({**block, "content": short}) else short
+    """What is shown of a tool's result; all of it where a person's words may stand in it."""
+    shown = shown_result(block)
+    has_words = tells_words(block) or tells_words({**block, "content": shown})
+    return block["content"] if has_words else shown
 
 
 def _attachment(attachment: Fields) -> Fields:
@@ -196,15 +194,11 @@ def _item(payload: Fields) -> dict[str, object]:
 
 
 def _output(payload: Fields) -> object:
-    """What a tool of Codex gave back, short where it may be."""
-    output = payload["output"]
-    if (isinstance(output, str) and len(output) <= MAX_RESULT_CHARS) or chosen(output):
-        return output
+    """What is shown of what a tool of Codex gave back; all of it where it is what a person chose."""
+    if chosen(payload["output"]):
+        return payload["output"]
     content, failed = outcome(payload)
-    return {
-        "content": [{"type": EXCERPT, "text": shown_result({"content": content})}],
-        "success": not failed,
-    }
+    return {"content": shown_result({"content": content}), "success": not failed}
 
 
 _PAYLOAD_PARTS: Final = {"git": ("branch",), "info": ("total_token_usage",)}

@@ -1,7 +1,7 @@
 """What an agent did with its tools, in short: what was asked, an excerpt of what came back, which files.
 
-The input is rendered by its name: a file, a command, a pattern say more than all of it. Pictures
-and encoded data stay out, and what was cut off is said. An output that is too long for a transcript
+The input is rendered by its name: a file, a command, a pattern say more than all of it. Pictures,
+encoded data and secrets stay out, and what was cut off is said. An output that is too long for a transcript
 lies in a file beside it; the beginning that the transcript shows of it is taken, the file is not read.
 """
 
@@ -12,13 +12,12 @@ from typing import Final
 from backstory.model.transcript import FileTouch, ToolCall
 from backstory.transcripts import fields as read
 from backstory.transcripts.fields import Fields
-from backstory.transcripts.texts import clean, excerpt
+from backstory.transcripts.redaction import Safe, redacted
+from backstory.transcripts.texts import beginning, clean, excerpt
 
 #: Enough for the errors of a test run, and a tenth of the largest results.
 MAX_RESULT_CHARS: Final = 2000
 MAX_COMMAND_CHARS: Final = 200
-#: The type of a block that stands in slim records for all that a tool gave back.
-EXCERPT: Final = "excerpt"
 
 _READING: Final = frozenset({"Read", "Grep", "Glob", "LS", "NotebookRead"})
 _CHANGING: Final = frozenset({"Edit", "Write", "MultiEdit", "NotebookEdit"})
@@ -52,12 +51,12 @@ def rendering(name: str, given: Fields) -> Mapping[str, str | int]:
         case "Write":
             shown |= {"file": _path(given), "chars": written_chars(given)}
         case "Bash":
-            shown["command"] = shown_command(clean(read.text(given, "command")))
+            shown["command"] = shown_command(read.text(given, "command"))
         case "Grep" | "Glob":
-            shown["pattern"] = clean(read.text(given, "pattern"))
+            shown["pattern"] = shown_value(read.text(given, "pattern"))
         case "Task" | "Agent":
-            shown["type"] = clean(read.text(given, "subagent_type"))
-            shown["description"] = clean(read.text(given, "description"))
+            shown["type"] = shown_value(read.text(given, "subagent_type"))
+            shown["description"] = shown_value(read.text(given, "description"))
     return shown
 
 
@@ -66,13 +65,18 @@ def written_chars(given: Fields) -> int:
     return len(read.text(given, "content")) or read.number(given, "content")
 
 
-def shown_command(command: str) -> str:
+def shown_command(command: str) -> Safe:
     """A command as far as it is shown."""
-    return command if len(command) <= MAX_COMMAND_CHARS else command[: MAX_COMMAND_CHARS - 1] + "…"
+    return beginning(clean(command), MAX_COMMAND_CHARS)
+
+
+def shown_value(value: str) -> Safe:
+    """A short part of a tool's input, such as a path or a pattern, as it is shown."""
+    return redacted(clean(value)).text
 
 
 def _path(given: Fields) -> str:
-    return next((path for key in _PATH_FIELDS if (path := read.text(given, key))), "")
+    return next((shown_value(path) for key in _PATH_FIELDS if (path := read.text(given, key))), "")
 
 
 def _files(name: str, given: Fields) -> Iterator[FileTouch]:
@@ -86,11 +90,16 @@ def _files(name: str, given: Fields) -> Iterator[FileTouch]:
 
 def patched_files(text: str) -> Iterator[FileTouch]:
     """The files that a patch in a text changes."""
-    return (FileTouch(patched["path"], changed=True) for patched in _PATCHED.finditer(text))
+    if "*** " in text:
+        for patched in _PATCHED.finditer(redacted(text).text):
+            yield FileTouch(patched["path"], changed=True)
 
 
-def shown_result(result: Fields) -> str:
-    """An excerpt of what a tool gave back."""
+def shown_result(result: Fields) -> Safe:
+    """An excerpt of what a tool gave back. In a slim record it stands in the place of that."""
+    content = result.get("content")
+    if isinstance(content, Safe):  # a type that no file can hold
+        return content
     return excerpt("\n".join(filter(None, _shown(result))), MAX_RESULT_CHARS)
 
 
@@ -99,8 +108,6 @@ def _shown(result: Fields) -> Iterator[str]:
         kind = read.text(block, "type")
         if kind == "text":
             yield clean(_without_reminders(read.text(block, "text")))
-        elif kind == EXCERPT:
-            yield clean(read.text(block, "text"))
         elif kind:
             yield f"[{kind}]"
 

@@ -14,8 +14,8 @@ from backstory.transcripts.discovery import (
     Found,
     TranscriptFile,
     Unreadable,
-    find_rollouts,
     find_transcripts,
+    transcript_at,
 )
 
 #: What `recent_only` means.
@@ -58,32 +58,28 @@ def choose_all(places: TranscriptPlaces, wish: Wish, known: Known, elsewhere: Se
 
 
 def choose_at(paths: Collection[Path], places: TranscriptPlaces, known: Known) -> Chosen:
-    """What to look at when something happened to these files or folders."""
-    found = [each for each in _beside(paths) if _is_at(each.path, paths)]
-    missing = [state for path, state in known.items() if _is_at(Path(path), paths) and _is_missing(state)]
-    return _chosen(found, places, known, missing)
+    """What to look at when something happened to these files or folders; `known` are those at them."""
+    found = {each.path: each for path in paths for root in places.roots for each in _found_at(path, root)}
+    missing = [state for state in known.values() if _is_missing(state)]
+    return _chosen(found.values(), places, known, missing)
 
 
 def _everything(places: TranscriptPlaces) -> Iterator[Found]:
-    for folder in places.claude_folders:
-        if os.path.lexists(folder):  # not every agent is in use
-            yield from find_transcripts(folder)
-    for home in places.codex_homes:
-        yield from find_rollouts(home)
+    for root in places.roots:
+        if os.path.lexists(root):  # not every agent is in use
+            yield from find_transcripts(root)
 
 
-def _beside(paths: Iterable[Path]) -> Iterator[Found]:
-    """What the folders of these paths hold: what a file is, is told by its place."""
-    for folder in {path if path.is_dir() else path.parent for path in paths}:
-        if folder.is_dir():
-            yield from find_transcripts(folder)
+def _found_at(path: Path, root: Path) -> Iterator[Found]:
+    """What a search of a root finds at a path."""
+    if path.is_relative_to(root) and path.is_dir():
+        yield from find_transcripts(root, inside=path)
+    elif path.is_relative_to(root) and (found := transcript_at(path, root)):
+        yield found
 
 
-def _is_at(path: Path, places: Collection[Path]) -> bool:
-    return any(place == path or place in path.parents for place in places)
-
-
-def _is_text(path: Path) -> bool:
+def is_text(path: Path) -> bool:
+    """Whether a path can be stored and sent: a file system takes names that are no text."""
     try:
         str(path).encode()
     except UnicodeEncodeError:
@@ -102,7 +98,7 @@ def _chosen(
     for each in found:
         if isinstance(each, Unreadable):
             unreadable.append(each)
-        elif not _is_text(each.path):
+        elif not is_text(each.path):
             unreadable.append(Unreadable(each.path, "its name is not UTF-8"))
         elif str(each.path) not in known and _is_too_old(each, places):
             too_old += 1

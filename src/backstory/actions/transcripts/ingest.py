@@ -6,14 +6,14 @@ is asked of `choosing`, what becomes of one of `intake`.
 
 import os
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from backstory.actions.projection.now import project_batch, shortage
-from backstory.actions.transcripts.choosing import Chosen, Known, Wish, choose_all, choose_at
+from backstory.actions.transcripts.choosing import Chosen, Known, Wish, choose_all, choose_at, is_text
 from backstory.actions.transcripts.intake import Foreign, Taken, note_failure, note_gone, take_in
 from backstory.engine import Engine, Transaction, Work
 from backstory.errors import InputError, StoreError
@@ -93,11 +93,12 @@ def alone(engine: Engine, work: Work) -> Iterator[None]:
         engine.ingesting.release()
 
 
-def _known_at(records: Transaction, paths: Collection[Path]) -> Iterable[FileState]:
-    """What is known of these files, or of all if there are folders among them."""
-    if any(path.suffix != ".jsonl" for path in paths):
-        return records.transcript_files.all()
-    return filter(None, (records.transcript_files.get(str(path)) for path in paths))
+def _known_at(records: Transaction, paths: Collection[Path]) -> Iterator[FileState]:
+    """What is known of these files, and of those in these folders, be they there or not."""
+    names = [str(path) for path in paths if is_text(path)]
+    yield from records.transcript_files.at(names)
+    for name in names:
+        yield from records.transcript_files.below(name)
 
 
 def _elsewhere(records: Transaction, known: Known, scope: Scope) -> set[str]:

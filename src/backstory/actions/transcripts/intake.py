@@ -12,7 +12,7 @@ from typing import Final
 
 from backstory.actions.transcripts.keeping import Kept, Origin, keep
 from backstory.actions.transcripts.origins import origin_of, origin_of_agent, session_id
-from backstory.actions.transcripts.reading import Contents, RecentlyRead, look, read_contents
+from backstory.actions.transcripts.reading import Contents, hold, look, read_contents
 from backstory.engine import Engine, Transaction
 from backstory.model.conversation import Conversation
 from backstory.model.keeping import FileState, Replaced, key_of
@@ -26,9 +26,6 @@ from backstory.transcripts.sources import Gone, Source, Unchanged
 
 #: Titles that give way to one that another transcript holds.
 _POOR_TITLES: Final = (TitleSource.SLUG, TitleSource.FIRST_WORDS, TitleSource.NONE)
-
-#: Holds what follows from the files alone, whichever store they are read into.
-_RECENT: Final = RecentlyRead()
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +52,13 @@ def take_in(engine: Engine, file: TranscriptFile, known: FileState | None, scope
     """Store what is new in a file. Raises `OSError` when it breaks while it is read."""
     if known and known.gone_at:  # it is back, and its conversation may be another file's by now
         known = None
-    seen = look(_source(known) if known else None, file.path, _RECENT)
+    seen = look(_source(known) if known else None, file.path, engine.recently_read)
     if isinstance(seen, Gone | Unreadable):
         return seen
     if isinstance(seen, Unchanged):
         _remember_unchanged(engine, known, seen.source)
         return seen
-    contents = read_contents(seen, _RECENT)
+    contents = read_contents(seen, engine.recently_read)
     with engine.records.reading() as records:
         sessions = _kept(records, file, known, contents)
     if scope not in (ALL_PROJECTS, sessions[0].origin.project):
@@ -69,7 +66,7 @@ def take_in(engine: Engine, file: TranscriptFile, known: FileState | None, scope
     with engine.records.writing() as records:
         taken = _write(records, sessions)
         records.transcript_files.put(_state(contents, sessions[0]))
-    _RECENT.hold(replace(contents, kept=sessions[0]))
+    hold(replace(contents, kept=sessions[0]), engine.recently_read)
     return taken
 
 

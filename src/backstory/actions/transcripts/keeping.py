@@ -20,7 +20,7 @@ from backstory.model.keeping import NewMessage
 from backstory.model.project import Project
 from backstory.model.transcript import FileTouch, Session, Title, ToolCall, Turn
 from backstory.ranking.turns import cues_of, message_passage
-from backstory.transcripts.redaction import redacted
+from backstory.transcripts.redaction import MARK, redacted
 
 #: What the ids of messages are made from.
 _MESSAGES: Final = uuid.UUID("0f5d0a4e-7d0b-4f0e-8a59-9d3b6a1c2e47")
@@ -82,7 +82,7 @@ def _alike(before: Sequence[Turn], now: Sequence[Turn]) -> int:
 
 
 class _Redacting:
-    """Takes secrets out of texts, and counts them."""
+    """Takes secrets out of texts, and counts them with those that are out already."""
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
@@ -92,7 +92,9 @@ class _Redacting:
             return text
         clean = redacted(text)
         self.counts.update(clean.counts)
-        return clean.text
+        # What was cut was redacted before.
+        self.counts.update(MARK.findall(text))
+        return str(clean.text)
 
 
 def _conversation(session: Session, origin: Origin, redact: _Redacting) -> Conversation:

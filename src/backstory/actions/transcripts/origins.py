@@ -29,9 +29,8 @@ def origin_of(
 ) -> Origin:
     """The origin of a file's own session."""
     session = reading.session
-    agent = file.agent_id or session.agent
-    parent = session.id if agent and session.id != file.session_id else ""
-    wanted = f"{parent}/{agent}" if parent else file.session_id
+    parent = session.id if session.agent else ""
+    wanted = f"{parent}/{session.agent}" if parent else file.session_id
     return Origin(
         id=known.conversation if known and known.conversation else _free_id(records, wanted, file.path),
         parent=parent,

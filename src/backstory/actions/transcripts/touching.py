@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Self
 
+from backstory.folders import worktree_of
 from backstory.model.conversation import Conversation, Touch
 from backstory.model.transcript import ToolCall
 
@@ -26,7 +27,7 @@ class Folders:
         start = Path(conversation.folder)
         if not start.is_absolute():  # none, or one of another system
             return cls(start, ())
-        return cls(start, (_worktree(start), Path(conversation.project.name)))
+        return cls(start, (worktree_of(start), Path(conversation.project.name)))
 
 
 def touches_of(calls: Iterable[ToolCall], folders: Folders) -> Sequence[Touch]:
@@ -45,11 +46,6 @@ def _changed(touches: Iterable[tuple[str, bool]]) -> dict[str, bool]:
     for path, was_changed in touches:
         changed[path] = changed.get(path, False) or was_changed
     return changed
-
-
-def _worktree(folder: Path) -> Path:
-    """The nearest folder above with something of git's in it, or the folder itself."""
-    return next((each for each in (folder, *folder.parents) if os.path.lexists(each / ".git")), folder)
 
 
 def _named_from(folders: Folders, path: str) -> str:
