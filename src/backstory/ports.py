@@ -68,6 +68,7 @@ class IndexSpec:
     fields: Sequence[WordField]
     labels: Sequence[str]  # names of keyword filters
     numbers: Sequence[str]  # names of range filters
+    single: Sequence[str] = ()  # those of the spaces in which an entry has one vector, and never chunks
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +99,10 @@ class Meaning:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """A leg that finds by BM25 over one field; IDF is that of the scope. `terms` as in `Entry`."""
+    """A leg that finds by BM25 over one field; IDF is that of the scope. `terms` as in `Entry`.
+
+    Over all projects, IDF may count removed entries too, once there are thousands that are not.
+    """
 
     field: str
     terms: str

@@ -36,13 +36,14 @@ SHOP, BANK = Project("shop"), Project("bank")
 SPEC = IndexSpec(
     name="notes-1",
     dimension=DIMENSION,
-    spaces=("text", "title"),
+    spaces=("text", "title", "summary"),
     fields=(
         WordField("text", k1=1.2, b=0.75, average_words=6),
         WordField("title", k1=0.9, b=0.4, average_words=2),
     ),
     labels=("kind", "tag"),
     numbers=("at", "importance"),
+    single=("summary",),
 )
 NOTES = SPEC.name
 
@@ -144,6 +145,18 @@ def test_each_space_is_searched_by_itself(store: VectorStore) -> None:
     )
 
     assert numbers(answer(store, Meaning("title", EAST, 10))) == [1]
+
+
+def test_a_space_for_one_vector_is_searched_as_any_other(store: VectorStore) -> None:
+    summaries = {1: EAST, 2: 5 * direction(1, 1), 3: np.zeros(DIMENSION, np.float32), 4: -NORTH}
+    store.upsert(
+        NOTES, [Entry(id_of(n), SHOP, {"summary": rows(each)}, {}) for n, each in summaries.items()]
+    )
+
+    found = answer(store, Meaning("summary", 2 * NORTH, 10))
+
+    assert numbers(found) == [2, 1, 4]
+    assert [each.score for each in found] == pytest.approx([0.7071, 0, -1], abs=2e-3)
 
 
 def test_an_entry_without_vectors_is_found_by_its_words_alone(store: VectorStore) -> None:
@@ -438,6 +451,7 @@ BAD_ENTRIES = (
     note(2, "", EAST, np.full(DIMENSION, np.inf, np.float32)),
     note(2, "", np.ones(DIMENSION - 1, np.float32)),
     Entry(id_of(2), SHOP, {"text": EAST}, {}),
+    Entry(id_of(2), SHOP, {"summary": rows(EAST, NORTH)}, {}),
     Entry(id_of(2), SHOP, {"unheard": rows(EAST)}, {}),
     note(2, "broken \ud800 text"),
     Entry(id_of(2), SHOP, {}, {"unheard": "cart"}),
@@ -509,7 +523,8 @@ def test_ensuring_other_fields_under_the_same_name_is_an_error(store: VectorStor
     store.upsert(NOTES, [note(1)])
     for other in (
         replace(SPEC, dimension=DIMENSION + 1),
-        replace(SPEC, spaces=("text",)),
+        replace(SPEC, spaces=("text", "title"), single=()),
+        replace(SPEC, single=("title", "summary")),
         replace(SPEC, fields=SPEC.fields[:1]),
         replace(SPEC, fields=[replace(field, k1=0.5) for field in SPEC.fields]),
         replace(SPEC, labels=("kind", "tag", "file")),
@@ -641,13 +656,13 @@ class Dice:
 
     def entry(self) -> Entry:
         roll = self._random
-        chunks = [[self.vector() for _ in range(roll.randint(1, 4))] for _ in SPEC.spaces]
+        most = {space: 1 if space in SPEC.single else 4 for space in SPEC.spaces}
         return Entry(
             id=id_of(roll.randint(1, 900)),
             project=roll.choice(self.PROJECTS),
             vectors={
-                space: rows(*each)
-                for space, each in zip(SPEC.spaces, chunks, strict=True)
+                space: rows(*(self.vector() for _ in range(roll.randint(1, most[space]))))
+                for space in SPEC.spaces
                 if roll.random() < 0.8
             },
             words={field.name: self.terms(12) for field in SPEC.fields if roll.random() < 0.8},

@@ -654,6 +654,18 @@ def test_whoever_waits_for_another_run_can_be_told_to_stop(engine: Engine) -> No
     assert ingest(engine) == Ingested()
 
 
+def test_a_run_says_that_it_waited_for_another(engine: Engine, root: Path) -> None:
+    write_transcript(root, "retries", SHOP, *TALK)
+    engine.ingesting.acquire()
+
+    def other_ends(done: int, total: int | None, message: str) -> None:
+        if engine.ingesting.locked() and message.startswith("waiting"):
+            engine.ingesting.release()
+
+    assert ingest_transcripts(engine, Wish(), Work(other_ends)).has_waited
+    assert not ingest(engine).has_waited
+
+
 def test_while_vectors_are_down_all_is_kept_and_found_by_words(engine: Engine, root: Path) -> None:
     id = write_transcript(root, "retries", SHOP, *TALK)
     vectors = Unreliable(engine.vectors)

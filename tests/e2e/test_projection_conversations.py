@@ -372,6 +372,19 @@ def test_a_conversation_that_only_reads_a_file_now_is_not_said_to_have_changed_i
     assert edges_of(engine, SHOP) == expected_edges(engine, SHOP)
 
 
+def test_a_fork_that_keeps_a_message_keeps_its_file_and_the_original_does_not(engine: Engine) -> None:
+    shared = Said("Look.", tool="Read it", touches=[Touch("README.md")], key="shared")
+    tell(engine, held("s", title="The original"), Said("Hello."), shared)
+    tell(engine, held("t", title="The fork"), shared)
+    project_all(engine)
+
+    keep(engine, held("s", title="The original"), Said("Hello."))
+    project_all(engine)
+
+    assert touching(engine, "README.md") == {"The fork"}
+    assert edges_of(engine, SHOP) == expected_edges(engine, SHOP)
+
+
 @pytest.mark.parametrize("first", ["parent", "subagent"])
 def test_a_subagents_conversation_hangs_on_its_parents(engine: Engine, first: str) -> None:
     both = {"parent": held("s"), "subagent": held("s/agent", parent="s")}
@@ -447,8 +460,7 @@ def test_whatever_is_said_unsaid_or_forked_the_projections_follow(
         name = f"{project} {id}"
         parent = name.removesuffix("/agent") if name.endswith("/agent") else ""
         if said:
-            own = [replace(each, key="") if each.tool else each for each in said]
-            keep(engine, held(name, project=project, parent=parent), *own)
+            keep(engine, held(name, project=project, parent=parent), *said)
         else:
             forget(engine, name)
         if projected:

@@ -16,6 +16,7 @@ from backstory.errors import InputError, NotFound
 from backstory.model.conversation import Role, Touch
 from backstory.model.keeping import FileState
 from backstory.model.project import ALL_PROJECTS, Scope
+from backstory.model.upkeep import Target
 from backstory.settings import read_settings
 from backstory.wiring import open_engine
 
@@ -172,6 +173,18 @@ def test_one_conversation_is_exported_with_its_subagents(kept: Engine) -> None:
     assert [part.conversation.id for part in page.parts] == ["s", "s/a1"]
 
 
+def test_a_subagent_that_worked_in_another_project_is_exported_from_there(engine: Engine) -> None:
+    keep(engine, held("s"), Said("Hello."))
+    keep(engine, held("s/a1", project=BANK, parent="s"), Said("The vault code."))
+
+    exported = {
+        scope: [part.conversation.id for part in export(engine, scope, conversation="s").parts]
+        for scope in (SHOP, ALL_PROJECTS)
+    }
+
+    assert exported == {SHOP: ["s"], ALL_PROJECTS: ["s", "s/a1"]}
+
+
 def test_an_export_of_everything_holds_all_projects(kept: Engine) -> None:
     (page,) = pages(kept, ALL_PROJECTS, 10)
 
@@ -213,8 +226,20 @@ def test_statistics_tell_what_waits_and_what_could_not_be_read(engine: Engine) -
     stats = conversation_stats(engine, SHOP)
 
     assert stats.pending["vectors"] > 0
+    assert stats.refused == {}
     assert stats.capture_rate == pytest.approx(0.9)
     assert (stats.files, stats.failed) == (2, 1)
+
+
+def test_statistics_tell_what_an_engine_does_not_take(engine: Engine) -> None:
+    keep(engine, held("s"), Said("Hello."))
+    with engine.records.writing() as records:
+        records.marks.refuse(records.marks.pending(Target.VECTORS, 1)[0], "it is no Unicode")
+
+    stats = conversation_stats(engine, SHOP)
+
+    assert stats.refused == {"vectors": 1}
+    assert stats.pending["vectors"] == 1  # the conversation's own
 
 
 def test_statistics_are_given_without_the_engines_that_are_down(engine: Engine) -> None:

@@ -116,6 +116,18 @@ def test_a_search_inside_a_conversation_sees_its_subagents_and_nothing_else(engi
     assert conversations(engine, "flaky test", conversation="s/a1") == {"s/a1"}
 
 
+def test_a_search_inside_a_fork_finds_what_it_shares_as_its_own(engine: Engine) -> None:
+    shared = Said("Why is the ledger locked?", "By the nightly job.", key="shared")
+    tell(engine, held("s"), Said("The ledger?"), shared, Said("Leave the ledger."))
+    tell(engine, held("fork"), shared, Said("Unlock the ledger."))
+
+    assert set(places(engine, "ledger", conversation="fork")) == {("fork", 1), ("fork", 2)}
+    assert set(places(engine, "ledger", conversation="s")) == {("s", 1), ("s", 2), ("s", 3)}
+    assert set(places(engine, "ledger")) == {("s", 1), ("s", 2), ("s", 3), ("fork", 2)}
+    tell(engine, held("fork"), Said("Unlock the ledger."))
+    assert places(engine, "ledger", conversation="fork") == [("fork", 1)]
+
+
 @pytest.mark.parametrize("role", Role)
 def test_a_search_for_a_role_sees_that_role_alone(told: Engine, role: Role) -> None:
     (hit,) = search(told, "ledger", role=role).hits

@@ -222,9 +222,13 @@ def test_a_conversation_is_seen_from_its_own_project_alone(records: Records) -> 
         assert kept.timeline(BANK, BEGAN) == []
         assert kept.touching(BANK, "cart.py", 10) == []
         assert kept.counts(BANK).conversations == 0
-        with pytest.raises(NotFound) as refused:
+        assert (kept.lengths(SHOP), kept.lengths(BANK)) == ([("s1", 1)], [])
+        with pytest.raises(NotFound, match="s1 in this project") as inside:
             kept.live(BANK, "s1")
-    assert "list_conversations" in (refused.value.hint or "")
+        with pytest.raises(NotFound, match="s2$") as anywhere:
+            kept.live(ALL_PROJECTS, "s2")
+    assert "another project" in (inside.value.hint or "")
+    assert (anywhere.value.hint or "").endswith("list_conversations gives")
 
 
 def test_writing_the_same_again_writes_nothing(records: Records) -> None:
@@ -290,6 +294,29 @@ def test_a_fork_s_copies_are_kept_once_and_stand_in_both(records: Records) -> No
         assert [message.id for message in kept.own_messages("s2")] == [own]
         assert len(kept.all_terms("s2")) == 3
         assert kept.counts(SHOP).messages == 7
+
+
+def test_a_message_is_found_inside_each_conversation_that_names_it(records: Records) -> None:
+    fork = Talk("s2", [CART], parent="s0")
+    shared = ids(fork)
+    keep(records, Talk("s1", [CART, TAX]))
+    unmark(records)
+
+    for write, expected in (
+        (lambda kept: keep_in(kept, fork), ["s1", "s2", "s0"]),
+        (lambda kept: keep_in(kept, replace(fork, parent="")), ["s1", "s2"]),
+        (lambda kept: keep_in(kept, Talk("s1", [replace(CART, at=BEGAN + timedelta(1)), TAX])), ["s1", "s2"]),
+        (lambda kept: keep_in(kept, Talk("s2", [])), ["s1"]),
+        (lambda kept: keep_in(kept, fork), ["s1", "s2", "s0"]),
+        (lambda kept: kept.conversations.forget(["s1"]), ["s2", "s0"]),
+    ):
+        with records.writing() as transaction:
+            write(transaction)
+
+        with records.reading() as transaction:
+            assert [labels_of(transaction, id) for id in shared] == [expected] * 3
+        assert set(shared) <= marked(records, Target.VECTORS, "turns")
+        unmark(records)
 
 
 @pytest.mark.parametrize("is_forgotten", [True, False])
@@ -502,6 +529,23 @@ def test_what_is_known_of_a_transcript_file_comes_back(records: Records) -> None
         assert files.counts() == FileCounts(files=2, gone=1, failed=1, records=14, unreadable=2)
 
 
+def test_transcript_files_are_found_by_their_paths_and_by_their_folder(records: Records) -> None:
+    state = FileState("", "s1", 100, 1, -1, 90, "ab" * 16, BEGAN)
+    paths = ["/t/a.jsonl", "/t/a/b.jsonl", "/t/a/c/d.jsonl", "/t/a-b/e.jsonl", "/t/a0.jsonl", "/t/Ä/f.jsonl"]
+    with records.writing() as transaction:
+        for path in paths:
+            transaction.transcript_files.put(replace(state, path=path))
+
+    with records.reading() as transaction:
+        files = transaction.transcript_files
+        many = ["/t/a.jsonl", "/t/a.jsonl", "/t/Ä/f.jsonl", *(f"/no/{number}" for number in range(2500))]
+        assert [each.path for each in files.at(many)] == ["/t/a.jsonl", "/t/Ä/f.jsonl"]
+        assert files.at([]) == []
+        assert [each.path for each in files.below("/t/a")] == ["/t/a/b.jsonl", "/t/a/c/d.jsonl"]
+        assert files.below("/t/a.jsonl") == []
+        assert {each.path for each in files.below("/")} == set(paths)
+
+
 TURNS = [
     CART,
     TAX,
@@ -569,10 +613,23 @@ def whole(transaction: Transaction) -> Projected:
             found.entries[message.id] = (transaction.passages.find([message.id]), window)
             found.nodes[message.id] = (message.conversation, message.turn, message.role)
             assert (message.turn, message.place) == (places[message.id].turn, places[message.id].place)
+            assert labels_of(transaction, message.id) == inside(transaction, message)
             for touch in message.touches:
                 found.nodes[file_key(SHOP, touch.path)] = touch.path
                 found.edges.add((message.id, "touches", file_key(SHOP, touch.path)))
     return found
+
+
+def labels_of(transaction: Transaction, id: str) -> list[str]:
+    return list(dict.fromkeys(transaction.passages.find([id])[id].labels["conversation"]))
+
+
+def inside(transaction: Transaction, message: Message) -> list[str]:
+    """The conversations in which a message should be found: its holder, and others, with their parents."""
+    named = transaction.conversations.naming([message.id])[message.id]
+    found = transaction.conversations.find(SHOP, named)
+    order = [message.conversation, *(each for each in named if each != message.conversation)]
+    return list(dict.fromkeys(name for id in order for name in (id, found[id].parent) if name))
 
 
 def rows(records: Records) -> dict[str, list[Any]]:
@@ -670,6 +727,14 @@ def test_every_statement_can_be_said_in_postgresql(name: str) -> None:
         (conversations._MESSAGE_ROWS, "messages USING INDEX messages_by_place (conversation=?)"),
         (conversations._TOUCH_ROWS, "touches USING INDEX sqlite_autoindex_touches_1 (message=?)"),
         (conversations._TITLED, "turns USING INDEX turns_by_last_uuid (last_uuid=?)"),
+        (
+            transcript_files._AT,
+            "transcript_files USING INDEX sqlite_autoindex_transcript_files_1 (path=?)",
+        ),
+        (
+            transcript_files._BELOW,
+            "transcript_files USING INDEX sqlite_autoindex_transcript_files_1 (path>? AND path<?)",
+        ),
         (message_reads._CUES, "messages USING INDEX sqlite_autoindex_messages_1 (id=?)"),
         (message_reads._CHAIN, "turns USING INDEX sqlite_autoindex_turns_1 (conversation=?)"),
         (message_reads._NAMING, "turns USING INDEX turns_by_tool_message (tool_message=?)"),

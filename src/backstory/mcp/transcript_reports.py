@@ -44,7 +44,9 @@ class ConversationsIndexed(Answer):
     def of(cls, done: Ingested) -> "ConversationsIndexed":
         """What is told of a run."""
         failed = [FileFailed(path=str(each.path), reason=each.reason) for each in done.errors]
-        too_many = [f"{MOST_ERRORS} of {len(failed)} errors are shown"]
+        notes = [f"{MOST_ERRORS} of {len(failed)} errors are shown"] if len(failed) > MOST_ERRORS else []
+        if done.has_waited:
+            notes.append("another run was waited for; what that one read is not counted here")
         return cls(
             files_processed=done.files,
             files_read=done.read,
@@ -61,7 +63,7 @@ class ConversationsIndexed(Answer):
             pending=done.pending,
             errors=failed[:MOST_ERRORS] or None,
             degraded=list(done.degraded) or None,
-            notes=too_many if len(failed) > MOST_ERRORS else None,
+            notes=notes or None,
         )
 
 

@@ -249,7 +249,8 @@ class _Question:
     @classmethod
     def read(cls, query: TurnQuery, candidates: Collection[MessageCues]) -> "_Question":
         words = set(terms(query.text).split())
-        names = {each.speaker: set(terms(each.speaker).split()) for each in candidates}
+        speakers = {each.speaker for each in candidates}
+        names = {speaker: set(terms(speaker).split()) for speaker in sorted(speakers)}
         named = [speaker for speaker, name in names.items() if name and name <= words]
         return cls(
             asks_when=asks_when(query.text),

@@ -53,6 +53,7 @@ _FIND: Final = _SELECT.where(_CONVERSATIONS.c.id.in_(_IDS))
 # Written so that SQLite goes by the ids, as for memories.
 _FIND_INSIDE: Final = _FIND.where(_CONVERSATIONS.c.project.concat("") == bindparam("project"))
 _OF_KEYS: Final = _SELECT.where(_CONVERSATIONS.c.key.in_(_IDS))
+_IDS_OF_KEYS: Final = select(_CONVERSATIONS.c.key, _CONVERSATIONS.c.id).where(_CONVERSATIONS.c.key.in_(_IDS))
 _PAGE: Final = (
     _SELECT.where(_LISTED).order_by(*_NEWEST_FIRST).limit(bindparam("most")).offset(bindparam("past"))
 )
@@ -63,6 +64,10 @@ _SUBAGENTS: Final = _SELECT.where(_CONVERSATIONS.c.parent == bindparam("id")).or
     _CONVERSATIONS.c.started_at, _CONVERSATIONS.c.id
 )
 _IN_PROJECT: Final = _SELECT.where(_INSIDE).order_by(_CONVERSATIONS.c.id)
+_LENGTHS: Final = select(_CONVERSATIONS.c.id, _CONVERSATIONS.c.turns).order_by(
+    _CONVERSATIONS.c.project, _CONVERSATIONS.c.id
+)
+_LENGTHS_INSIDE: Final = _LENGTHS.where(_INSIDE)
 _OLDER: Final = (
     select(_CONVERSATIONS.c.id)
     .where(_CONVERSATIONS.c.ended_at < bindparam("moment"))
@@ -121,9 +126,12 @@ class ConversationReads(MessageReads):
         """The conversation with this id; raises `NotFound` when there is none."""
         conversation = self.get(scope, id)
         if conversation is None:
+            inside, elsewhere = "", ""
+            if isinstance(scope, Project):
+                inside, elsewhere = " in this project", "; if it is in another project, name that"
             raise NotFound(
-                f"there is no conversation {id} in this project",
-                hint="use an id that list_conversations gives; if it is in another project, name that",
+                f"there is no conversation {id}{inside}",
+                hint=f"use an id that list_conversations gives{elsewhere}",
             )
         return conversation
 
@@ -138,6 +146,10 @@ class ConversationReads(MessageReads):
     def of_keys(self, keys: Iterable[str]) -> Mapping[str, Conversation]:
         """The conversations that have these keys in the index and in the graph."""
         return {row.key: conversation_of(row) for row in self._paged(_OF_KEYS, keys)}
+
+    def ids_of_keys(self, keys: Iterable[str]) -> Mapping[str, str]:
+        """The ids of the conversations that have these keys."""
+        return {row.key: row.id for row in self._paged(_IDS_OF_KEYS, keys)}
 
     def page(self, scope: Scope, *, limit: int, offset: int) -> tuple[list[Conversation], int]:
         """Some conversations, the last that ended first, and how many there are in all.
@@ -156,6 +168,10 @@ class ConversationReads(MessageReads):
         """Every conversation of a project, in the order of the ids."""
         for row in self._connection.execute(_IN_PROJECT, {"project": project.name}):
             yield conversation_of(row)
+
+    def lengths(self, scope: Scope) -> list[tuple[str, int]]:
+        """The id of every conversation and how many turns it has, in the order of projects and ids."""
+        return [(id, turns) for id, turns in self._within(scope, _LENGTHS, _LENGTHS_INSIDE)]
 
     def older_than(self, moment: datetime) -> list[str]:
         """The conversations that ended before a moment, oldest first."""

@@ -75,6 +75,14 @@ def to_index(before: State, after: State) -> set[str]:
     return differing(_windows(before), _windows(after)) | reworded(before, after)
 
 
+def to_label(before: State, after: State) -> set[str]:
+    """Messages that other conversations than before may name; new ones are named by this one alone."""
+    old, new = ({link.id for link in state.chain} for state in (before, after))
+    added = after.messages.keys() - before.messages.keys()
+    named = old | new if labels_of(before) != labels_of(after) else old ^ new
+    return (named | reworded(before, after)) - added
+
+
 def to_link(before: State, after: State) -> set[str]:
     """Messages whose nodes or edges are not the same any more."""
     touched = {message for message, _ in differing(before.touches, after.touches)}

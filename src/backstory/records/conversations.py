@@ -1,7 +1,8 @@
 """Conversations: each is written whole, but only what differs is touched and marked, all or nothing.
 
 A message that several conversations name (a fork is a copy) is held by the one that had it first. When
-that one lets go of it, another that names it becomes its holder; when none is left, it goes.
+that one lets go of it, another that names it becomes its holder; when none is left, it goes. It is found
+inside each of them: its passage is labelled with all, and the holder comes first.
 """
 
 from collections import defaultdict
@@ -21,7 +22,7 @@ from backstory.model.transcript import Title, TitleSource
 from backstory.model.upkeep import Target
 from backstory.records import schema
 from backstory.records.conversation_reads import ConversationReads
-from backstory.records.conversation_states import Columns, State, to_index, to_link
+from backstory.records.conversation_states import Columns, State, to_index, to_label, to_link
 from backstory.records.conversation_writes import ConversationWrites
 from backstory.records.marks import Marks
 from backstory.records.passages import Passages
@@ -29,6 +30,7 @@ from backstory.records.projects import Projects
 
 _CONVERSATIONS: Final = schema.conversations
 _MESSAGES: Final = schema.messages
+_PASSAGES: Final = schema.passages
 _TITLES: Final = schema.elsewhere_titles
 _TOUCHES: Final = schema.touches
 _TURNS: Final = schema.turns
@@ -43,6 +45,18 @@ _TOUCH_ROWS: Final = (
     .where(_MESSAGES.c.conversation == bindparam("of"))
 )
 _KNOWN: Final = select(_MESSAGES.c.id).where(_MESSAGES.c.id.in_(_IDS))
+_HOLDERS: Final = (
+    select(_MESSAGES.c.id, _MESSAGES.c.conversation, _PASSAGES.c.labels)
+    .join(_PASSAGES, _PASSAGES.c.id == _MESSAGES.c.id)
+    .where(_MESSAGES.c.id.in_(_IDS))
+)
+_LABELS: Final = (
+    select(_CONVERSATIONS.c.id, _PASSAGES.c.labels)
+    .join(_PASSAGES, _PASSAGES.c.id == _CONVERSATIONS.c.key)
+    .where(_CONVERSATIONS.c.id.in_(_IDS))
+)
+# The labels alone: with its terms, a passage's words would be indexed anew.
+_RELABEL: Final = update(_PASSAGES).where(_PASSAGES.c.id == bindparam("wanted"))
 _MOVE: Final = update(_MESSAGES).where(_MESSAGES.c.id == bindparam("wanted"))
 _RETITLE: Final = update(_CONVERSATIONS).where(_CONVERSATIONS.c.id == bindparam("wanted"))
 _MARK_GONE: Final = update(_CONVERSATIONS).where(_CONVERSATIONS.c.source == bindparam("file"))
@@ -159,12 +173,13 @@ class Conversations(ConversationReads):
         heirs = self._hand_over(dropped)
         left = before.without(set().union(*heirs.values()))
         ConversationWrites(self._connection).write(left, after, {id: own[id].passage for id in own})
+        relabelled = self._relabel(to_label(before, after))
         marks = {
             (Target.VECTORS, Index.SESSIONS.value): [either.id],
             (Target.GRAPH, NodeType.CONVERSATION.value): [either.id, *heirs],
-            (Target.VECTORS, Index.TURNS.value): to_index(before, after),
+            (Target.VECTORS, Index.TURNS.value): to_index(before, after) | relabelled,
             (Target.GRAPH, NodeType.CONVERSATION_MESSAGE.value): to_link(before, after),
-            (Target.GRAPH, NodeType.FILE.value): _left_files(left, after, either.project),
+            (Target.GRAPH, NodeType.FILE.value): _left_files(before, after, either.project),
         }
         Marks(self._connection).set_all(marks, either.project)
         return len(dropped) - sum(map(len, heirs.values()))
@@ -187,14 +202,26 @@ class Conversations(ConversationReads):
                 if link.id in ids
             ],
         )
-        passages = Passages(self._connection)
         key: str = self._connection.execute(_ROW, {"of": heir}).one().key
-        labels = passages.find([key])[key].labels
-        found = passages.find(ids).values()
-        passages.replace_all([replace(each, labels={**each.labels, **labels}) for each in found])
         return key
+
+    def _relabel(self, ids: Set[str]) -> set[str]:
+        """Label messages with the conversations that name them now; those that had other labels."""
+        naming = self.naming(ids)
+        labels = {row.id: row.labels for row in self._paged(_LABELS, set().union(*naming.values()))}
+        other: dict[str, Mapping[str, list[str]]] = {}
+        for id, holder, known in self._paged(_HOLDERS, ids):
+            own = sorted(naming[id], key=lambda each: (each != holder, each))
+            inside = dict.fromkeys(name for each in own for name in labels[each]["conversation"])
+            wanted = {**known, **labels[holder], "conversation": list(inside)}
+            if wanted != known:
+                other[id] = wanted
+        if other:
+            rows = [{"wanted": id, "labels": wanted} for id, wanted in other.items()]
+            self._connection.execute(_RELABEL, rows)
+        return set(other)
 
 
 def _left_files(before: State, after: State, project: Project) -> set[str]:
-    """Files that a message does not touch any more, and that may have to go."""
+    """Files that a message held here does not touch any more; an edge to them, or they, may have to go."""
     return {file_key(project, path) for _, path in before.touches.keys() - after.touches.keys()}

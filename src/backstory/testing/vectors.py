@@ -103,6 +103,8 @@ class _Index:
             raise ContentRefused("a number is not finite")
         for text in (*entry.words.values(), *(value for values in entry.labels.values() for value in values)):
             _check_text(text)
+        if any(len(rows) > 1 for space, rows in entry.vectors.items() if space in self.spec.single):
+            raise ContentRefused("there are several vectors for a space that takes one")
         return replace(entry, vectors={space: self._unit(rows) for space, rows in entry.vectors.items()})
 
     def answer(self, leg: Leg, where: Where) -> list[Scored]:

@@ -12,6 +12,7 @@ from backstory.actions.projection.asking import Candidates, Legs, ask, candidate
 from backstory.actions.projection.layouts import ASKED, SESSION, TEXT, WINDOW
 from backstory.engine import Engine
 from backstory.errors import StoreError
+from backstory.model.keeping import MessageCues
 from backstory.model.passage import Index
 from backstory.model.project import Scope
 from backstory.model.search import Scored, TurnHit, TurnQuery, Where
@@ -64,15 +65,30 @@ def ranked_turns(engine: Engine, scope: Scope, query: TurnQuery) -> RankedTurns:
         with engine.records.reading() as records:
             records.conversations.live(scope, query.conversation)
     found = _candidates(engine, scope, query)
-    messages = {each.id for name, scored in found.lists.items() if name != "session words" for each in scored}
-    with engine.records.reading() as records:
-        cues = records.conversations.cues(messages)
+    cues = _cues(engine, query, found.lists)
     places = {id: (each.conversation, each.turn) for id, each in cues.items()}
     lists = {**found.lists, "files": _whole_turns(found.lists.get("files", ()), places)}
     best: dict[Place, Fused] = {}
     for fused in rank(query, lists, cues):
         best.setdefault(places[fused.id], fused)
     return RankedTurns([RankedTurn(*key, fused) for key, fused in best.items()], found.degraded)
+
+
+def _cues(
+    engine: Engine, query: TurnQuery, lists: Mapping[str, Sequence[Scored]]
+) -> Mapping[str, MessageCues]:
+    """What is known of the messages of all lists. Those that a fork shares stand in it, if it was asked for.
+
+    None is left out for its low scores: with the best 300 of 460 LongMemEval's any@5 is .912 in place of .917.
+    """
+    ids = {each.id for name, scored in lists.items() if name != "session words" for each in scored}
+    with engine.records.reading() as records:
+        cues = dict(records.conversations.cues(ids))
+        chain = records.conversations.chain(query.conversation) if query.conversation else ()
+    for link in chain:
+        if own := cues.get(link.id):
+            cues[link.id] = own._replace(conversation=query.conversation or "", turn=link.turn)
+    return cues
 
 
 def hits_of(engine: Engine, scope: Scope, turns: Sequence[RankedTurn], text: str) -> list[TurnHit]:
@@ -114,9 +130,8 @@ def _sessions(engine: Engine, where: Where, text: str) -> Mapping[str, Sequence[
     """The conversations whose words match, by their own ids."""
     found = ask(engine, _SESSIONS, text, where).lists["session words"]
     with engine.records.reading() as records:
-        conversations = records.conversations.of_keys([each.id for each in found])
-    known = [Scored(conversations[each.id].id, each.score) for each in found if each.id in conversations]
-    return {"session words": known}
+        ids = records.conversations.ids_of_keys([each.id for each in found])
+    return {"session words": [Scored(ids[each.id], each.score) for each in found if each.id in ids]}
 
 
 def _files(engine: Engine, where: Where, text: str) -> Mapping[str, Sequence[Scored]]:

@@ -8,9 +8,9 @@ import os
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from backstory.actions.projection.now import project_batch, shortage
 from backstory.actions.transcripts.choosing import Chosen, Known, Wish, choose_all, choose_at, is_text
@@ -61,16 +61,18 @@ class Ingested:
     errors: Sequence[Failure] = ()
     pending: int = 0
     degraded: Sequence[str] = ()
+    has_waited: bool = False  # for another run, which may have read what this one found unchanged
 
 
 def ingest_transcripts(engine: Engine, wish: Wish, work: Work) -> Ingested:
     """Read what is new in all transcripts; done again it changes nothing."""
-    with alone(engine, work):
+    with alone(engine, work) as has_waited:
         with engine.records.reading() as records:
             known = {state.path: state for state in records.transcript_files.all()}
             elsewhere = _elsewhere(records, known, wish.scope)
         chosen = choose_all(engine.transcripts, wish, known, elsewhere)
-        return _Run(engine, known, wish.scope, work).over(chosen)
+        ingested = _Run(engine, known, wish.scope, work).over(chosen)
+    return replace(ingested, has_waited=has_waited)
 
 
 def ingest_paths(engine: Engine, paths: Collection[Path], work: Work) -> Ingested:
@@ -83,12 +85,16 @@ def ingest_paths(engine: Engine, paths: Collection[Path], work: Work) -> Ingeste
 
 
 @contextmanager
-def alone(engine: Engine, work: Work) -> Iterator[None]:
-    """Be the only one who reads in or forgets; whoever waits for that can be told to stop."""
-    while not engine.ingesting.acquire(timeout=_PATIENCE_S):
+def alone(engine: Engine, work: Work) -> Iterator[bool]:
+    """Be the only one who reads in or forgets; says whether that had to be waited for.
+
+    Whoever waits can be told to stop.
+    """
+    has_waited = not engine.ingesting.acquire(blocking=False)
+    while has_waited and not engine.ingesting.acquire(timeout=_PATIENCE_S):
         work.step(0, None, "waiting for another run to end")
     try:
-        yield
+        yield has_waited
     finally:
         engine.ingesting.release()
 
@@ -204,8 +210,9 @@ class _Run:
             return records.marks.count().get(Target.VECTORS, 0)
 
     def _ingested(self, chosen: Chosen) -> Ingested:
+        counts: Mapping[str, Any] = self._counts
         return Ingested(
-            **self._counts,
+            **counts,
             redactions=dict(self._redactions),
             too_old=chosen.too_old,
             errors=tuple(self._errors),

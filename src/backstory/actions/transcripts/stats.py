@@ -11,13 +11,15 @@ from backstory.model.conversation import ConversationCounts
 from backstory.model.graph import GraphKey, NodeType
 from backstory.model.passage import Index
 from backstory.model.project import Project, Scope
+from backstory.model.upkeep import Target
 
 
 @dataclass(frozen=True, slots=True)
 class ConversationStats:
     """Counts inside the scope; of the whole store: vectors, storage, files, and what waits.
 
-    `capture_rate` is the share of the files' records that could be read. `vectors` and `graph_messages`
+    What waits is `pending` for each target; `refused` will not be tried again until it changes, because an
+    engine does not take it. `capture_rate` is the share of the files' records that could be read. `vectors` and `graph_messages`
     are None when they cannot be counted; the graph is counted for one project only.
     """
 
@@ -27,6 +29,7 @@ class ConversationStats:
     storage_bytes: Mapping[str, int]
     capture_rate: float
     pending: Mapping[str, int]
+    refused: Mapping[str, int]
     files: int
     failed: int
 
@@ -37,6 +40,7 @@ def conversation_stats(engine: Engine, scope: Scope) -> ConversationStats:
         counts = records.conversations.counts(scope)
         files = records.transcript_files.counts()
         pending = {target.value: count for target, count in records.marks.count().items()}
+        refused = {target.value: records.marks.count_refused(target) for target in Target}
     seen = files.records + files.unreadable
     return ConversationStats(
         counts=counts,
@@ -45,6 +49,7 @@ def conversation_stats(engine: Engine, scope: Scope) -> ConversationStats:
         storage_bytes=used_bytes(engine),
         capture_rate=files.records / seen if seen else 1.0,
         pending=pending,
+        refused={target: count for target, count in refused.items() if count},
         files=files.files,
         failed=files.failed,
     )

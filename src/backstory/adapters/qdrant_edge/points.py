@@ -30,7 +30,7 @@ from qdrant_edge import (
 )
 
 from backstory.errors import ContentRefused
-from backstory.model.project import Project, Scope
+from backstory.model.project import ALL_PROJECTS, Project, Scope
 from backstory.model.search import Where
 from backstory.ports import Entry, Every, IndexSpec, Matrix, Meaning, Vector, Words
 
@@ -43,6 +43,10 @@ FIELD: Final = "field-{}"
 PROJECT: Final = "project"
 LABEL: Final = "label-{}"
 NUMBER: Final = "number-{}"
+
+#: From so many entries on, the engine counts how often a word occurs in all projects. To have just the present
+#: entries counted takes 2 ms of CPU a leg at 100,000 entries, and 0.4 at so many.
+_MANY: Final = 20_000
 
 _ID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _LAST_ID: Final = UUID(int=2**128 - 1)
@@ -62,20 +66,21 @@ def check(spec: IndexSpec, entries: Sequence[Entry]) -> None:
         _check_names("field", entry.words, fields)
         _check_names("label", entry.labels, spec.labels)
         _check_names("number", entry.numbers, spec.numbers)
-        for matrix in entry.vectors.values():
+        for space, matrix in entry.vectors.items():
             _check_vectors(spec, matrix)
+            _check_single(spec, space, matrix)
         if not all(map(math.isfinite, entry.numbers.values())):
             raise ContentRefused(f"entry {entry.id} has a number that is not finite", hint="leave it out")
         for text in (*entry.words.values(), *(value for values in entry.labels.values() for value in values)):
             _check_text(text)
 
 
-def point(entry: Entry, weighing: Mapping[str, Bm25]) -> Point:
+def point(spec: IndexSpec, entry: Entry, weighing: Mapping[str, Bm25]) -> Point:
     """A checked entry as a point; each field has its own weighing of terms."""
     vectors: dict[str, list[float] | list[list[float]] | SparseVector] = {}
     for space, matrix in entry.vectors.items():
         if rows := matrix[matrix.any(axis=1)].tolist():  # a cosine with zeros means nothing
-            vectors[SPACE.format(space)] = rows
+            vectors[SPACE.format(space)] = rows[0] if space in spec.single else rows
     for field, text in entry.words.items():
         if text and not text.isspace():
             vectors[FIELD.format(field)] = weighing[field].embed_document(text)
@@ -87,20 +92,34 @@ def point(entry: Entry, weighing: Mapping[str, Bm25]) -> Point:
     return Point(entry.id, vectors, payload)
 
 
-def conditions(where: Where) -> Filter:
-    """A filter that lets through what the conditions let through."""
+def conditions(where: Where) -> Filter | None:
+    """A filter that lets through what the conditions let through; None when that is everything.
+
+    An empty filter costs 1 to 2 ms a leg at 100,000 entries: each of them is looked at.
+    """
     must = _scope(where.scope)
     for condition in where.labels:
         must.append(FieldCondition(LABEL.format(condition.label), match=MatchAny(list(condition.values))))
     for name, bounds in where.numbers.items():
         span = RangeFloat(gte=bounds.at_least, lte=bounds.at_most)
         must.append(FieldCondition(NUMBER.format(name), range=span))
-    if where.ids is None:
-        return Filter(must=[*must])
-    return Filter(must=[*must, HasIdCondition({id for id in where.ids if _ID.fullmatch(id)})])
+    if where.ids is not None:
+        return Filter(must=[*must, HasIdCondition({id for id in where.ids if _ID.fullmatch(id)})])
+    return Filter(must=[*must]) if must else None
 
 
-def meaning(spec: IndexSpec, leg: Meaning, allowed: Filter) -> QueryRequest | None:
+def corpus(scope: Scope, entries: int) -> IdfParams:
+    """Which entries decide how rare a word is: those of the scope, in an index that has so many.
+
+    For all projects of a large index it is the engine that counts. It counts removed entries too, until
+    their segment is written anew, but those are fewer than the others, and each word has its share of them.
+    """
+    if scope is ALL_PROJECTS and entries >= _MANY:
+        return IdfParams()
+    return IdfParams(corpus=Filter(must=[*_scope(scope)]))
+
+
+def meaning(spec: IndexSpec, leg: Meaning, allowed: Filter | None) -> QueryRequest | None:
     """The request for a leg; None if its vector means nothing."""
     _check_names("space", [leg.space], spec.spaces)
     _check_vectors(spec, leg.vector[np.newaxis])
@@ -110,22 +129,20 @@ def meaning(spec: IndexSpec, leg: Meaning, allowed: Filter) -> QueryRequest | No
     return QueryRequest(limit=leg.limit, query=query, filter=allowed, params=_RESCORED)
 
 
-def words(leg: Words, weighing: Mapping[str, Bm25], scope: Scope, allowed: Filter) -> QueryRequest | None:
+def words(
+    leg: Words, weighing: Mapping[str, Bm25], rarity: IdfParams, allowed: Filter | None
+) -> QueryRequest | None:
     """The request for a leg; None if it has no terms."""
     _check_names("field", [leg.field], weighing)
     _check_text(leg.terms)
     terms = weighing[leg.field].embed_query(leg.terms)
     if not terms.indices:
         return None
-    # All projects are named as a corpus too, for 1 to 2 ms at 100,000 entries: the engine's own
-    # statistics count removed entries until their segment is written anew.
-    own = SearchParams(idf=IdfParams(corpus=Filter(must=[*_scope(scope)])))
-    return QueryRequest(
-        limit=leg.limit, query=Query.Nearest(terms, using=FIELD.format(leg.field)), filter=allowed, params=own
-    )
+    query = Query.Nearest(terms, using=FIELD.format(leg.field))
+    return QueryRequest(limit=leg.limit, query=query, filter=allowed, params=SearchParams(idf=rarity))
 
 
-def page(leg: Every, allowed: Filter) -> ScrollRequest | None:
+def page(leg: Every, allowed: Filter | None) -> ScrollRequest | None:
     """The request for a leg; None if no id can follow."""
     after = UUID(leg.after) if leg.after else None
     if after == _LAST_ID or leg.limit < 1:
@@ -152,6 +169,13 @@ def _check_vectors(spec: IndexSpec, rows: Matrix | Vector) -> None:
         )
     if not np.isfinite(rows).all():
         raise ContentRefused("a vector holds numbers that are not finite", hint="check the embedder")
+
+
+def _check_single(spec: IndexSpec, space: str, rows: Matrix) -> None:
+    if len(rows) > 1 and space in spec.single:
+        raise ContentRefused(
+            f"there are {len(rows)} vectors for the space {space!r}, which takes one", hint="give their mean"
+        )
 
 
 def _check_text(text: str) -> None:

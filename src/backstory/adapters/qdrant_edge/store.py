@@ -61,13 +61,13 @@ class QdrantEdgeVectorStore:
             batch = entries[start : start + BATCH]
             vectors = sum(max(1, sum(map(len, entry.vectors.values()))) for entry in batch)
             with translated(index):
-                shard.upsert([points.point(entry, shard.weighing) for entry in batch], vectors)
+                shard.upsert([points.point(shard.spec, entry, shard.weighing) for entry in batch], vectors)
 
     def remove(self, index: str, where: Where) -> None:
         """Remove what the conditions let through; that may be nothing."""
         shard = self._shard(index)
         with translated(index):
-            shard.remove(points.conditions(where))
+            shard.remove(points.conditions(where) or Filter(must=[]))
 
     def query(self, index: str, legs: Sequence[Leg], where: Where) -> list[list[Scored]]:
         """An answer to each leg, best first, equals in the order of their ids.
@@ -136,12 +136,15 @@ class QdrantEdgeVectorStore:
             return IndexState(0, damaged=True)
 
 
-def _request(shard: Shard, leg: Leg, where: Where, allowed: Filter) -> QueryRequest | ScrollRequest | None:
+def _request(
+    shard: Shard, leg: Leg, where: Where, allowed: Filter | None
+) -> QueryRequest | ScrollRequest | None:
     match leg:
         case Meaning():
             return points.meaning(shard.spec, leg, allowed)
         case Words():
-            return points.words(leg, shard.weighing, where.scope, allowed)
+            rarity = points.corpus(where.scope, shard.entries)
+            return points.words(leg, shard.weighing, rarity, allowed)
         case Every():
             return points.page(leg, allowed)
         case _:
