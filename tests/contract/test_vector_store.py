@@ -149,9 +149,7 @@ def test_each_space_is_searched_by_itself(store: VectorStore) -> None:
 
 def test_a_space_for_one_vector_is_searched_as_any_other(store: VectorStore) -> None:
     summaries = {1: EAST, 2: 5 * direction(1, 1), 3: np.zeros(DIMENSION, np.float32), 4: -NORTH}
-    store.upsert(
-        NOTES, [Entry(id_of(n), SHOP, {"summary": rows(each)}, {}) for n, each in summaries.items()]
-    )
+    store.upsert(NOTES, [Entry(id_of(n), SHOP, {"summary": rows(each)}, {}) for n, each in summaries.items()])
 
     found = answer(store, Meaning("summary", 2 * NORTH, 10))
 

@@ -120,6 +120,17 @@ async def listed(client: Client, wanted: str) -> set[str]:
                 return found
 
 
+async def logged(machine: Machine, event: str) -> Any:
+    """What the log tells of an event, once it does."""
+    with anyio.fail_after(PATIENCE_S):
+        while True:
+            logs = [log for home in machine.left() for log in home.glob("logs/*.log")]
+            for line in (line for log in logs for line in log.read_text().splitlines()):
+                if json.loads(line)["event"] == event:
+                    return json.loads(line)
+            await anyio.sleep(0.05)
+
+
 @dataclass(frozen=True)
 class Visit:
     """What a client saw from its coming to its going."""
@@ -173,6 +184,15 @@ async def test_only_matching_folders_are_read_also_when_new_ones_appear(machine:
 
     assert at_first == {"aaaa"}
     assert later == {"aaaa", "dddd"}
+
+
+async def test_a_file_beside_the_folders_is_no_failure(machine: Machine) -> None:
+    (machine.projects / ".DS_Store").touch()
+
+    async with machine.client():
+        ended = await logged(machine, "transcripts were read")
+
+    assert (ended["context"]["files"], ended["context"]["failed"]) == (2, 0)
 
 
 @pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT])

@@ -476,6 +476,41 @@ def test_of_two_files_with_one_name_each_has_its_conversation(engine: Engine, ro
     assert said(engine, second) == ["another", "more"]
 
 
+def test_a_file_that_two_paths_lead_to_has_one_conversation(
+    engine: Engine, root: Path, tmp_path: Path
+) -> None:
+    path = write(root / "-shop" / "s1.jsonl", record("user", "one", "u1"))
+    ingest(engine)
+    (tmp_path / "linked").symlink_to(root)
+
+    again = ingest(reading_from(engine, tmp_path / "linked"))
+    append(path, record("user", "two", "u2"))
+    ingest(engine)
+
+    assert (again.read, again.messages_added) == (1, 0)
+    assert list(conversations(engine)) == ["s1"]
+    assert said(engine, "s1") == ["one", "two"]
+
+
+def test_what_was_said_in_a_worktree_stays_with_its_repository_when_that_is_removed(
+    engine: Engine, root: Path, tmp_path: Path
+) -> None:
+    worktree, common = tmp_path / "shop-fix", tmp_path / "shop" / ".git" / "worktrees" / "fix"
+    common.mkdir(parents=True)
+    (common / "commondir").write_text("../..")
+    worktree.mkdir()
+    (worktree / ".git").write_text(f"gitdir: {common}")
+    path = write(root / "-shop-fix" / "s1.jsonl", record("user", "one", "u1", cwd=str(worktree)))
+    ingest(engine)
+    shutil.rmtree(worktree)
+    append(path, record("user", "two", "u2", cwd=str(worktree)))
+
+    ingest(engine)
+
+    assert conversations(engine)["s1"].project == Project(str(tmp_path / "shop"))
+    assert said(engine, "s1") == ["one", "two"]
+
+
 def test_a_file_that_breaks_is_told_and_stops_no_other(engine: Engine, root: Path, tmp_path: Path) -> None:
     broken = tmp_path / "broken"
     broken.mkdir()

@@ -109,6 +109,14 @@ def test_a_conversation_is_read_in_pages_with_the_names_of_its_subagents(engine:
     assert [each.id for each in second.subagents] == ["s/a1"]
 
 
+def test_a_subagent_that_worked_in_another_project_is_not_named_here(engine: Engine) -> None:
+    keep(engine, held("s"), Said("Hello."))
+    keep(engine, held("s/a1", parent="s", project=BANK), Said("The vault code."))
+
+    assert not read_conversation(engine, SHOP, "s").subagents
+    assert [each.id for each in read_conversation(engine, ALL_PROJECTS, "s").subagents] == ["s/a1"]
+
+
 def test_a_conversation_of_another_project_is_not_read(kept: Engine) -> None:
     with pytest.raises(NotFound):
         read_conversation(kept, SHOP, "b")

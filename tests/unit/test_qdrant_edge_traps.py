@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from qdrant_edge import Point
 
-from backstory.adapters.qdrant_edge import QdrantEdgeVectorStore, shards
+from backstory.adapters.qdrant_edge import QdrantEdgeVectorStore, points, shards
 from backstory.adapters.qdrant_edge.faults import translated
 from backstory.adapters.qdrant_edge.shards import Shard
 from backstory.errors import (
@@ -91,6 +91,22 @@ def test_upkeep_has_a_limit_to_the_size_of_a_segment(store: QdrantEdgeVectorStor
     assert isinstance(optimizers, dict)
     assert optimizers["max_segment_size"] == 40_000 * DIMENSION * 2 // 1024
     assert optimizers["indexing_threshold"] == 20_000 * DIMENSION * 2 // 1024
+
+
+def test_how_rare_a_word_is_in_all_projects_of_a_large_index_hardly_depends_on_what_was_removed(
+    store: QdrantEdgeVectorStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = [Words("text", "total3 cart", 10)]
+    store.upsert(NOTES, notes(*range(1000)))
+    exact = store.query(NOTES, words, EVERYTHING)
+
+    monkeypatch.setattr(points, "_MANY", 100)
+
+    assert store.query(NOTES, words, EVERYTHING) == exact
+    store.upsert(NOTES, notes(*range(500)))
+    store.remove(NOTES, Where(ALL_PROJECTS, numbers={"at": Between(500, 699)}))
+    (found,) = store.query(NOTES, words, EVERYTHING)
+    assert [each.score for each in found] == pytest.approx([each.score for each in exact[0]], rel=0.05)
 
 
 @pytest.mark.usefixtures("small_steps")

@@ -18,7 +18,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from backstory.errors import NotFound
 from backstory.model.conversation import Conversation, KeptTurn, Message, Role, Touch
-from backstory.model.keeping import FileCounts, FileState, NewMessage, Replaced, file_key, key_of
+from backstory.model.keeping import REACH, FileCounts, FileState, NewMessage, Replaced, file_key, key_of
 from backstory.model.passage import Index
 from backstory.model.project import ALL_PROJECTS, Project
 from backstory.model.search import AnyOf, Where
@@ -225,7 +225,7 @@ def test_a_conversation_is_seen_from_its_own_project_alone(records: Records) -> 
         assert (kept.lengths(SHOP), kept.lengths(BANK)) == ([("s1", 1)], [])
         with pytest.raises(NotFound, match="s1 in this project") as inside:
             kept.live(BANK, "s1")
-        with pytest.raises(NotFound, match="s2$") as anywhere:
+        with pytest.raises(NotFound, match=r"s2$") as anywhere:
             kept.live(ALL_PROJECTS, "s2")
     assert "another project" in (inside.value.hint or "")
     assert (anywhere.value.hint or "").endswith("list_conversations gives")
@@ -609,7 +609,7 @@ def whole(transaction: Transaction) -> Projected:
         found.edges |= {(key, "touches", file_key(SHOP, each.path)) for each in kept.files(conversation.id)}
         places = {link.id: link for link in chain}
         for message in kept.own_messages(conversation.id):
-            window = spoken[max(message.place - 3, 0) : message.place + 2]
+            window = spoken[max(message.place - 1 - REACH, 0) : message.place]
             found.entries[message.id] = (transaction.passages.find([message.id]), window)
             found.nodes[message.id] = (message.conversation, message.turn, message.role)
             assert (message.turn, message.place) == (places[message.id].turn, places[message.id].place)

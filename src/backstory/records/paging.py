@@ -7,8 +7,8 @@ from typing import Final
 IDS_AT_ONCE: Final = 500
 
 
-def batched(ids: Iterable[str], size: int = IDS_AT_ONCE) -> Iterator[list[str]]:
+def batched(ids: Iterable[str]) -> Iterator[list[str]]:
     """The ids in their order, in parts; none when there are none."""
     left = iter(ids)
-    while page := list(islice(left, size)):
+    while page := list(islice(left, IDS_AT_ONCE)):
         yield page

@@ -79,7 +79,7 @@ def _cues(
 ) -> Mapping[str, MessageCues]:
     """What is known of the messages of all lists. Those that a fork shares stand in it, if it was asked for.
 
-    None is left out for its low scores: with the best 300 of 460 LongMemEval's any@5 is .912 in place of .917.
+    None is left out for its low scores: with the best 300 of 460 LongMemEval's any@5 is .912 and not .917.
     """
     ids = {each.id for name, scored in lists.items() if name != "session words" for each in scored}
     with engine.records.reading() as records:

@@ -96,7 +96,7 @@ def _kept(
     changed_at = datetime.fromtimestamp(file.modified_ns / 1e9, UTC)
     kept = [keep(reading.session, main, changed_at, contents.kept)]
     for agent in reading.agents:
-        origin = origin_of_agent(main, agent)
+        origin = origin_of_agent(records, main, agent)
         present = records.conversations.get(ALL_PROJECTS, origin.id)
         if present is None or present.source == main.source:  # else it has a file of its own
             kept.append(keep(agent, origin, changed_at))

@@ -31,32 +31,48 @@ def origin_of(
     session = reading.session
     parent = session.id if session.agent else ""
     wanted = f"{parent}/{session.agent}" if parent else file.session_id
+    id = known.conversation if known and known.conversation else _free_id(records, wanted, file.path)
+    started_by = records.conversations.get(ALL_PROJECTS, parent) if parent and not session.folder else None
     return Origin(
-        id=known.conversation if known and known.conversation else _free_id(records, wanted, file.path),
+        id=id,
         parent=parent,
-        project=_project(records, session.folder, parent),
+        project=started_by.project if started_by else _project(records, id, session.folder),
         interface_type=reading.interface_type,
         source=str(file.path),
     )
 
 
-def origin_of_agent(main: Origin, agent: Session) -> Origin:
+def origin_of_agent(records: Transaction, main: Origin, agent: Session) -> Origin:
     """The origin of a subagent that a session's own file tells of."""
-    project = _project_of(agent.folder) if agent.folder else main.project
-    return replace(main, id=f"{main.id}/{agent.agent}", parent=main.id, project=project)
+    id = f"{main.id}/{agent.agent}"
+    project = _project(records, id, agent.folder) if agent.folder else main.project
+    return replace(main, id=id, parent=main.id, project=project)
 
 
 def _free_id(records: Transaction, wanted: str, path: Path) -> str:
     """The id, or one like it if another file has it that is still there: one that was moved keeps its id."""
-    others = (state.path for state in records.transcript_files.of(wanted) if state.path != str(path))
-    if not any(map(os.path.lexists, others)):
+    if not any(_is_another(Path(state.path), path) for state in records.transcript_files.of(wanted)):
         return wanted
     return f"{wanted}~{blake2b(os.fsencode(path), digest_size=3).hexdigest()}"
 
 
-def _project(records: Transaction, folder: str, parent: str) -> Project:
-    started_by = records.conversations.get(ALL_PROJECTS, parent) if parent and not folder else None
-    return started_by.project if started_by else _project_of(folder)
+def _is_another(known: Path, path: Path) -> bool:
+    """Whether a file is there, and is not the same one behind a link."""
+    try:
+        return not known.samefile(path)
+    except OSError:
+        return False
+
+
+def _project(records: Transaction, id: str, folder: str) -> Project:
+    """The project of a folder; that of a folder which is gone stays what it was.
+
+    A worktree that was removed cannot tell any more which repository it was made from.
+    """
+    before = records.conversations.get(ALL_PROJECTS, id)
+    if before and before.folder == folder and not os.path.lexists(folder):
+        return before.project
+    return _project_of(folder)
 
 
 def _project_of(folder: str) -> Project:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from backstory.engine import Engine
 from backstory.errors import InputError, NotFound
 from backstory.model.conversation import Conversation, TurnText
-from backstory.model.project import Scope
+from backstory.model.project import ALL_PROJECTS, Scope
 from backstory.model.search import DEFAULT_LIMIT, MAX_LIMIT
 
 
@@ -21,7 +21,10 @@ class ReadTurn:
 
 @dataclass(frozen=True, slots=True)
 class ReadConversation:
-    """A page of a conversation's turns. `subagents` are the conversations of agents that worked for it."""
+    """A page of a conversation's turns.
+
+    `subagents` are the conversations inside the scope of agents that worked for it.
+    """
 
     conversation: Conversation
     turns: Sequence[TurnText]
@@ -54,4 +57,5 @@ def read_conversation(
         conversation = records.conversations.live(scope, id)
         turns = records.conversations.turns(id, offset=offset, limit=limit)
         subagents = records.conversations.subagents(id)
-    return ReadConversation(conversation, turns, conversation.turns, subagents)
+    seen = [each for each in subagents if scope in (ALL_PROJECTS, each.project)]
+    return ReadConversation(conversation, turns, conversation.turns, seen)

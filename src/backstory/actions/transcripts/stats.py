@@ -19,8 +19,8 @@ class ConversationStats:
     """Counts inside the scope; of the whole store: vectors, storage, files, and what waits.
 
     What waits is `pending` for each target; `refused` will not be tried again until it changes, because an
-    engine does not take it. `capture_rate` is the share of the files' records that could be read. `vectors` and `graph_messages`
-    are None when they cannot be counted; the graph is counted for one project only.
+    engine does not take it. `capture_rate` is the share of the files' records that could be read. `vectors`
+    and `graph_messages` are None when they cannot be counted; the graph is counted for one project only.
     """
 
     counts: ConversationCounts

@@ -44,8 +44,8 @@ PROJECT: Final = "project"
 LABEL: Final = "label-{}"
 NUMBER: Final = "number-{}"
 
-#: From so many entries on, the engine counts how often a word occurs in all projects. To have just the present
-#: entries counted takes 2 ms of CPU a leg at 100,000 entries, and 0.4 at so many.
+#: From so many entries on, the engine counts how often a word occurs in all projects. To have just the
+#: present entries counted takes 2 ms of CPU a leg at 100,000 entries, and 0.4 at so many.
 _MANY: Final = 20_000
 
 _ID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
