@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from benchmarks import classifier, embedding, kills, memories, process, quality, transcripts, turns
+from benchmarks import classifier, embedding, kills, memories, process, quality, summaries, transcripts, turns
 from benchmarks.console import Table
 from benchmarks.machine import machine_class
 from benchmarks.options import Benchmark, Options
@@ -22,6 +22,7 @@ BENCHMARKS: Final[Mapping[str, Benchmark]] = {
     "quality": quality.run,
     "transcripts": transcripts.run,
     "classifier": classifier.run,
+    "summaries": summaries.run,
     "turns": turns.run,
 }
 NEED_DATA: Final = ("quality", "turns")

@@ -260,7 +260,9 @@ def _in_order(turns: Sequence[SaidTurn]) -> list[str]:
 
 
 def _leads(turns: Sequence[SaidTurn]) -> list[str]:
-    return [piece.text for turn in turns for side in (turn.user, turn.assistant) for piece in pieces(side)[:1]]
+    return [
+        piece.text for turn in turns for side in (turn.user, turn.assistant) for piece in pieces(side)[:1]
+    ]
 
 
 def _shuffled(turns: Sequence[SaidTurn]) -> list[str]:

@@ -26,6 +26,7 @@ from backstory.model.graph import (
 )
 from backstory.model.project import Project
 from backstory.model.search import Scored, Where
+from backstory.model.summary import SaidTurn, Summary
 
 Vector = NDArray[np.float32]
 """One unit vector, or zeros for a text without meaning."""
@@ -169,3 +170,14 @@ class GraphStore(Protocol):
         ...
 
     def drop(self, graph: GraphKey) -> None: ...
+
+
+class Summarizer(Protocol):
+    """Makes a short text of turns. One that is called again gives the same answer, if it can."""
+
+    @property
+    def fingerprint(self) -> str: ...
+
+    def summarize(self, turns: Sequence[SaidTurn], *, max_tokens: int) -> Summary:
+        """What was decided, done and left open, in at most `max_tokens`; never raises for what was said."""
+        ...

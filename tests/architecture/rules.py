@@ -27,7 +27,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "ranking": {"model"},
     "analysis": {"model"},
     "records": {"model", "errors", "bridge.locking"},
-    "adapters": {"model", "errors", "ports", "records"},
+    "adapters": {"model", "errors", "ports", "records", "analysis"},
     "transcripts": {"model", "errors"},
     "codebase": {"model", "errors"},
     "engine": {"model", "errors", "ports", "records"},
@@ -83,6 +83,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 MAY_USE: dict[str, set[str]] = {
     "ports": {"numpy"},
     "ranking": {"numpy", "Stemmer"},
+    "analysis": {"numpy"},
     "records": {"sqlalchemy"},
     "transcripts": {"orjson"},
     "adapters": {"numpy", "sqlalchemy", "qdrant_edge", "ladybug", "tokenizers"},

@@ -25,13 +25,14 @@ class Asked:
 
 @dataclass(slots=True)
 class ModelServer:
-    """What the next answer is, and what was asked so far. A silent one takes requests and says nothing."""
+    """What it says next, and what it was asked so far. Silent, it never begins; endless, it never ends."""
 
     url: str
     body: bytes = b""
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
     silent: bool = False
+    endless: bool = False
     asked: list[Asked] = field(default_factory=list)
 
     def says(self, value: object) -> None:
@@ -77,9 +78,11 @@ def serving() -> Iterator[ModelServer]:
                 self.send_response(server.status)
                 for name, value in server.headers.items():
                     self.send_header(name, value)
-                self.send_header("Content-Length", str(len(server.body)))
+                self.send_header("Content-Length", str(10**9 if server.endless else len(server.body)))
                 self.end_headers()
                 self.wfile.write(server.body)
+                while server.endless:
+                    self.wfile.write(b" ")
 
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002  the base class names it
             pass

@@ -25,9 +25,12 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Program]:
 def test_a_rebuild_says_what_it_made(program: Program) -> None:
     text, answer = program("rebuild"), program.json("rebuild")
 
-    assert text.stdout == "Rebuilt: memories-2 with 1 entries, sessions-2 with 0 entries, turns-2 with 0 entries.\n"
+    assert (
+        text.stdout
+        == "Rebuilt: memories-2 with 1 entries, sessions-2 with 0 entries, turns-2 with 0 entries.\n"
+    )
     assert text.stderr == ""  # no bar where there is no terminal
-    assert answer == {"entries": {"memories-3": 1}}
+    assert answer == {"entries": {"memories-3": 1, "sessions-3": 0, "turns-3": 0}}
 
 
 def test_a_backup_is_written_where_the_command_was_typed(

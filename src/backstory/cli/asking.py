@@ -6,6 +6,7 @@ and writes the text. `--json` is noted once for the whole call, so that errors f
 
 import json
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -112,8 +113,11 @@ def _progress() -> Iterator[client.Report]:
         def report(done: int, total: int | None, message: str) -> None:
             bar.hidden = not sys.stderr.isatty()
             bar.label = message
+            if not done:  # from now on the time that is left is told: it may have waited for another
+                bar.start = bar.last_eta = time.time()
             bar.length = total or done or 1
             bar.update(done - bar.pos)
+            bar.render_progress()  # also where only the message is new
 
         yield report
 

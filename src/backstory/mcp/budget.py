@@ -7,22 +7,14 @@ import json
 from collections.abc import Sequence
 from typing import Final
 
+from backstory.model.tokens import tokens as tokens
+
 #: No answer may be longer than this, whatever it holds.
 MOST_TOKENS: Final = 50_000
 
 #: What a search, or a page of one memory, takes at most. At four characters a token it stays below the
 #: 50,000 characters from which Claude Code writes an answer to a file and shows the agent 2 KB of it.
 USUAL_TOKENS: Final = 11_000
-
-
-def tokens(text: str) -> int:
-    """An upper estimate of a text's tokens.
-
-    English and code have 3.5 to 4.5 ASCII characters a token in the tokenizers that agents use; other
-    scripts rarely have fewer than one. A tokenizer would be exact for one model and cost milliseconds.
-    """
-    plain = len(text.encode("ascii", "ignore"))
-    return (plain + 3) // 4 + len(text) - plain
 
 
 def written(value: object) -> str:

@@ -1,0 +1,1 @@
+"""Judgements on values. Pure: nothing here reads, writes or asks."""
