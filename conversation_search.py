@@ -136,8 +136,11 @@ class MatchingFolders(Sequence[Path]):
 
     def _now(self) -> list[Path]:
         with suppress(OSError), os.scandir(self._above) as entries:
-            return sorted(Path(each) for each in entries if fnmatchcase(each.name, self._pattern))
+            return sorted(Path(each) for each in entries if self._is_wanted(each))
         return []
+
+    def _is_wanted(self, entry: os.DirEntry[str]) -> bool:
+        return fnmatchcase(entry.name, self._pattern) and entry.is_dir()
 
 
 def exit_at_signals() -> None:

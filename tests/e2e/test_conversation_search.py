@@ -120,7 +120,7 @@ async def listed(client: Client, wanted: str) -> set[str]:
                 return found
 
 
-async def logged(machine: Machine, event: str) -> Any:
+async def logged(machine: Machine, client: Client, event: str) -> Any:
     """What the log tells of an event, once it does."""
     with anyio.fail_after(PATIENCE_S):
         while True:
@@ -128,7 +128,7 @@ async def logged(machine: Machine, event: str) -> Any:
             for line in (line for log in logs for line in log.read_text().splitlines()):
                 if json.loads(line)["event"] == event:
                     return json.loads(line)
-            await anyio.sleep(0.05)
+            await call(client, "list_conversations")
 
 
 @dataclass(frozen=True)
@@ -189,8 +189,8 @@ async def test_only_matching_folders_are_read_also_when_new_ones_appear(machine:
 async def test_a_file_beside_the_folders_is_no_failure(machine: Machine) -> None:
     (machine.projects / ".DS_Store").touch()
 
-    async with machine.client():
-        ended = await logged(machine, "transcripts were read")
+    async with machine.client() as client:
+        ended = await logged(machine, client, "transcripts were read")
 
     assert (ended["context"]["files"], ended["context"]["failed"]) == (2, 0)
 
