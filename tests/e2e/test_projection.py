@@ -59,6 +59,14 @@ def memory_entries(engine: Engine) -> dict[str, int]:
     return {name: entries for name, entries in counted.items() if name.startswith("memories")}
 
 
+def test_upkeep_stands_back_while_transcripts_are_read_in(engine: Engine) -> None:
+    remember(engine, "Retries use jittered backoff.")
+
+    with engine.ingesting:
+        assert not upkeep(engine, Work())
+    assert upkeep(engine, Work())
+
+
 def test_the_worker_finishes_what_an_outage_left(engine: Engine) -> None:
     vectors = Unreliable(engine.vectors)
     engine = replace(engine, vectors=vectors)

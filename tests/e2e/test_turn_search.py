@@ -48,6 +48,20 @@ def conversations(engine: Engine, text: str, scope: Scope = SHOP, **filters: obj
     return {conversation for conversation, _ in places(engine, text, scope, **filters)}
 
 
+def test_while_transcripts_are_read_in_a_search_says_that_it_may_miss_some(told: Engine) -> None:
+    with told.ingesting:
+        degraded = search(told, "retries").degraded
+
+    assert degraded == ["transcripts are being read in just now; what is not read yet is not found"]
+
+
+def test_a_span_that_ends_before_it_begins_is_refused(told: Engine) -> None:
+    with pytest.raises(InputError, match="nothing lies between"):
+        search(
+            told, "retries", since=datetime(2026, 2, 1, tzinfo=UTC), until=datetime(2026, 1, 1, tzinfo=UTC)
+        )
+
+
 def test_a_turn_is_found_by_the_words_of_its_user(engine: Engine) -> None:
     tell(engine, held("s"), Said("Why is the cart slow?"), Said("Use jittered backoff for retries."))
 

@@ -52,12 +52,15 @@ def in_project(command: Command) -> Command:
 
 
 def in_any_project(command: Command) -> Command:
-    """Give a command the option that names a project; by default it sees every one."""
-    return click.option(
+    """Give a command the options that name a project; by default it sees every one."""
+    named = click.option(
         "--project",
         metavar="NAME",
         help="Only this project, by its name or by a folder: ., ~/shop. Default: every project.",
-    )(command)
+    )
+    return named(
+        click.option("--all", "project", flag_value=ALL, help="Every project, as by default.")(command)
+    )
 
 
 def ask(verb: str, arguments: Mapping[str, object]) -> None:

@@ -54,6 +54,8 @@ def check(query: MemoryQuery | TurnQuery) -> None:
     for moment in (query.since, query.until):
         if moment is not None and moment.tzinfo is None:
             raise InputError(f"the time {moment} has no zone", hint="give it one, for example +00:00")
+    if query.since and query.until and query.since > query.until:
+        raise InputError(f"nothing lies between {query.since} and {query.until}", hint="exchange the times")
 
 
 def candidates(engine: Engine, legs: Legs, text: str, where: Where) -> Candidates:

@@ -11,9 +11,13 @@ from backstory.model.upkeep import GenerationState, Target
 
 
 def upkeep(engine: Engine, work: Work) -> bool:
-    """Do one step of whatever waits; False when nothing does, or nothing can be done now."""
+    """Do one step of whatever waits; False when nothing does, or nothing can be done now.
+
+    While transcripts are read in it stands back: reading in projects by itself what it wrote, and the graph
+    can wait. Beside it, reading in took half as long again (23.6 against 15.5 s for 595 files).
+    """
     engine.records.flush_uses()
-    if shortage(engine):
+    if shortage(engine) or engine.ingesting.locked():
         return False
     return (
         _project(engine)

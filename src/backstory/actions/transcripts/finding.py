@@ -37,6 +37,8 @@ _IS_FILE: Final = re.compile(r"\w[/\\]\w|\.[A-Za-z]\w{0,9}$")
 _FILES: Final = 5
 _TOUCHING: Final = 50
 
+_BEING_READ: Final = "transcripts are being read in just now; what is not read yet is not found"
+
 #: Where a turn stands: its conversation and its number.
 Place = tuple[str, int]
 
@@ -65,13 +67,14 @@ def ranked_turns(engine: Engine, scope: Scope, query: TurnQuery) -> RankedTurns:
         with engine.records.reading() as records:
             records.conversations.live(scope, query.conversation)
     found = _candidates(engine, scope, query)
+    degraded = [*found.degraded, *([_BEING_READ] if engine.ingesting.locked() else [])]
     cues = _cues(engine, query, found.lists)
     places = {id: (each.conversation, each.turn) for id, each in cues.items()}
     lists = {**found.lists, "files": _whole_turns(found.lists.get("files", ()), places)}
     best: dict[Place, Fused] = {}
     for fused in rank(query, lists, cues):
         best.setdefault(places[fused.id], fused)
-    return RankedTurns([RankedTurn(*key, fused) for key, fused in best.items()], found.degraded)
+    return RankedTurns([RankedTurn(*key, fused) for key, fused in best.items()], degraded)
 
 
 def _cues(

@@ -15,6 +15,7 @@ from backstory.actions.transcripts.recall import recall
 from backstory.actions.transcripts.stats import conversation_stats
 from backstory.actions.transcripts.timeline import timeline
 from backstory.actions.transcripts.topics import search_topics
+from backstory.errors import InputError
 from backstory.mcp import transcript_render as render
 from backstory.mcp.cursors import page_at
 from backstory.mcp.tool import Request, Tool
@@ -43,6 +44,8 @@ _READING: Final = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 
 
 def _index(request: Request, asked: IndexAsked) -> ConversationsIndexed:
+    if not request.engine.transcripts.roots:
+        raise InputError("transcripts are not read in", hint="set ENABLE_CONVERSATION_MEMORY=true")
     wish = Wish(recent_only=asked.recent_only, limit=asked.limit, scope=request.scope(asked.project))
     return ConversationsIndexed.of(ingest_transcripts(request.engine, wish, request.work))
 
