@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from backstory.cli.export import whole
+
 from .program import Program
 from .transcript_files import Exchange, Use, session_id, write_transcript
 
@@ -128,6 +130,19 @@ def test_a_conversation_is_exported_whole(program: Program) -> None:
     assert not {"continues"} & {*first, *second}
     assert markdown.stdout.startswith("# Charged twice\n")
     assert LONG.strip() in markdown.stdout
+
+
+def test_a_turn_whose_rest_is_gone_by_the_next_page_is_mixed_with_no_other() -> None:
+    begun = {"turn_number": 1, "user_text": "Explain all of", "continues": True}
+    other = {"turn_number": 2, "user_text": "Thanks."}
+    pages = [{"conversations": [{"session_id": "s", "turns": [turn]}]} for turn in (begun, other)]
+
+    (conversation,) = whole(pages)
+
+    assert conversation["turns"] == [
+        {"turn_number": 1, "user_text": "Explain all of", "continues": True},
+        {"turn_number": 2, "user_text": "Thanks."},
+    ]
 
 
 def test_an_export_goes_into_a_new_file_alone(program: Program, folder: Path) -> None:

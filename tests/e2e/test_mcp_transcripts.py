@@ -1,5 +1,6 @@
 """The tools about conversations as an agent calls them: through a real client, on embedded engines."""
 
+import base64
 import json
 from collections.abc import Iterator
 from contextlib import AbstractAsyncContextManager
@@ -18,13 +19,14 @@ from backstory.mcp.face import Face
 from backstory.mcp.server import create_server
 from backstory.mcp.transcript_answers import RETRIEVERS
 from backstory.mcp.transcript_reports import MOST_ERRORS
+from backstory.model.project import Project
 from backstory.ranking.turns import WEIGHTS
 from backstory.settings import read_settings
 from backstory.wiring import open_engine
 
 from .calling import call, failure
 from .doubles import Unreliable
-from .talk import project_all
+from .talk import Said, held, keep, project_all
 from .transcript_files import Exchange, Use, session_id, write_transcript
 
 pytestmark = pytest.mark.anyio
@@ -405,6 +407,45 @@ def test_an_export_is_whole(face: Face, root: Path) -> None:
     assert every == {PAYMENTS, session_id("logging"), id}
 
 
+def user_texts(page: dict[str, Any]) -> str:
+    """What the user said on a page of an export, or all of it where it is markdown."""
+    turns = (turn for each in page.get("conversations", []) for turn in each["turns"])
+    return str(page.get("markdown", "")) + "".join(turn.get("user_text", "") for turn in turns)
+
+
+@pytest.mark.parametrize("form", ["json", "markdown"])
+def test_an_export_repeats_nothing_of_what_grows_between_its_pages(face: Face, form: str) -> None:
+    few = [Said(f"Sum {number}.") for number in range(4)]
+    long = [Said("".join(f"[{turn}.{word}]" for word in range(3_000))) for turn in range(9)]
+    keep(face.engine, held("10", project=Project(SHOP)), *few[:3])
+    keep(face.engine, held("90", project=Project(SHOP)), *long[:8])
+
+    pages = [ask(face, "conversation_export", format=form)]
+    keep(face.engine, held("10", project=Project(SHOP)), *few)
+    keep(face.engine, held("90", project=Project(SHOP), title="A title that is told late"), *long)
+    while "next_cursor" in pages[-1]:
+        cursor = pages[-1]["next_cursor"]
+        pages.append(ask(face, "conversation_export", format=form, cursor=cursor))
+
+    told = "".join(map(user_texts, pages))
+    assert [told.count(each.user) for each in few] == [1, 1, 1, 0]
+    assert [told.count(each.user) for each in long] == [1] * 9
+    assert told.count("[") == 9 * 3_000
+
+
+@pytest.mark.parametrize("form", ["json", "markdown"])
+def test_a_turn_whose_beginning_is_gone_is_not_gone_on_with_in_another_one(face: Face, form: str) -> None:
+    keep(face.engine, held("10", project=Project(SHOP)), Said("word " * 20_000))
+    keep(face.engine, held("90", project=Project(SHOP)), Said("The beginning, and the end."))
+
+    page = ask(face, "conversation_export", format=form)
+    keep(face.engine, held("10", project=Project(SHOP)))
+    rest = ask(face, "conversation_export", format=form, cursor=page["next_cursor"])
+
+    assert "The beginning, and the end." in json.dumps(rest)
+    assert "next_cursor" not in rest
+
+
 def test_a_cursor_of_another_export_is_refused(face: Face, root: Path) -> None:
     write_transcript(root, "long", SHOP, Exchange("word " * 50_000))
     ask(face, "conversation_index")
@@ -413,6 +454,19 @@ def test_a_cursor_of_another_export_is_refused(face: Face, root: Path) -> None:
     told = perform(face, "conversation_export", {"format": "markdown", "cursor": cursor}, Caller(), Work())
 
     assert "another search" in told.text
+
+
+@pytest.mark.parametrize("conversation", [[], ["\ud800"], [7], ["10", "90"]])
+def test_a_cursor_that_names_no_place_of_an_export_is_refused(face: Face, conversation: list[object]) -> None:
+    keep(face.engine, held("1" * 300, project=Project(SHOP)), Said("word " * 20_000))
+    cursor = ask(face, "conversation_export")["next_cursor"]
+    *fields, _ = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
+    forged = base64.urlsafe_b64encode(json.dumps([*fields, *conversation]).encode()).decode()
+
+    told = perform(face, "conversation_export", {"cursor": forged.rstrip("=")}, Caller(), Work())
+
+    assert ask(face, "conversation_export", cursor=cursor)["conversations"]
+    assert "the cursor is damaged" in told.text
 
 
 def test_files_that_break_are_told_and_stop_nothing(face: Face, root: Path) -> None:

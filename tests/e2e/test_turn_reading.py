@@ -1,13 +1,13 @@
 """Reading what was said: lists, turns, pages, days, exports, counts; through the public actions."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from backstory.actions.transcripts.browse import list_conversations
-from backstory.actions.transcripts.export import Exported, export
+from backstory.actions.transcripts.export import Exported, Place, export
 from backstory.actions.transcripts.read import read_conversation, read_turn
 from backstory.actions.transcripts.stats import conversation_stats
 from backstory.actions.transcripts.timeline import timeline
@@ -55,6 +55,19 @@ def test_a_subagents_conversation_is_listed_only_when_that_of_its_parent_is_not_
     keep(engine, held("lost/a1", parent="lost"), Said("Look."))
 
     assert {each.id for each in list_conversations(engine, SHOP).conversations} == {"s", "lost/a1"}
+
+
+def test_a_subagents_conversation_is_listed_where_its_parent_was_not_held(engine: Engine) -> None:
+    keep(engine, held("s"), Said("Hello."))
+    keep(engine, held("s/a1", parent="s", project=BANK), Said("Look."))
+
+    listed = {
+        scope: [each.id for each in list_conversations(engine, scope).conversations]
+        for scope in (SHOP, BANK, ALL_PROJECTS)
+    }
+
+    assert listed == {SHOP: ["s"], BANK: ["s/a1"], ALL_PROJECTS: ["s"]}
+    assert list_conversations(engine, BANK).total == 1
 
 
 def test_lists_come_in_pages(engine: Engine) -> None:
@@ -149,6 +162,22 @@ def test_days_are_counted_back_from_today(engine: Engine) -> None:
     assert timeline(engine, ALL_PROJECTS, days=1)[0].conversations == 2
 
 
+def test_every_conversation_that_a_day_names_can_be_read(engine: Engine) -> None:
+    now = datetime.now(UTC) - timedelta(minutes=10)
+    keep(engine, held("s", began=now), Said("Hello."))
+    keep(engine, held("s/a1", parent="s", began=now), Said("Look."))
+    keep(engine, held("s/a2", parent="s", project=BANK, began=now), Said("Look there."))
+    keep(engine, held("lost/a1", parent="lost", began=now), Said("Look."))
+
+    named = {
+        scope: {id for day in timeline(engine, scope) for id in day.sample_ids}
+        for scope in (SHOP, BANK, ALL_PROJECTS)
+    }
+
+    assert named == {SHOP: {"s", "lost/a1"}, BANK: {"s/a2"}, ALL_PROJECTS: {"s", "lost/a1"}}
+    assert all(read_conversation(engine, scope, id).total for scope, ids in named.items() for id in ids)
+
+
 @pytest.mark.parametrize("days", [0, -1, 3_651])
 def test_days_that_cannot_be_counted_are_refused(kept: Engine, days: int) -> None:
     with pytest.raises(InputError, match="days"):
@@ -156,11 +185,19 @@ def test_days_that_cannot_be_counted_are_refused(kept: Engine, days: int) -> Non
 
 
 def pages(engine: Engine, scope: Scope, limit: int, conversation: str | None = None) -> Iterator[Exported]:
-    offset: int | None = 0
-    while offset is not None:
-        page = export(engine, scope, conversation=conversation, offset=offset, limit=limit)
+    place: Place | None = None
+    while True:
+        page = export(engine, scope, conversation=conversation, place=place, limit=limit)
         yield page
-        offset = page.next_offset
+        place = page.following
+        if place is None:
+            return
+
+
+def given(exported: Iterable[Exported]) -> list[tuple[str, int]]:
+    """The turns of pages, each by its conversation and number."""
+    parts = [part for page in exported for part in page.parts]
+    return [(turn.conversation, turn.turn.number) for part in parts for turn in part.turns]
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 5, 7, 100])
@@ -168,8 +205,7 @@ def test_an_export_holds_every_turn_once_however_it_is_paged(kept: Engine, limit
     exported = list(pages(kept, SHOP, limit))
 
     parts = [part for page in exported for part in page.parts]
-    turns = [(turn.conversation, turn.turn.number) for part in parts for turn in part.turns]
-    assert turns == [*(("s", n) for n in range(1, 5)), ("s/a1", 1), ("z", 1), ("z", 2)]
+    assert given(exported) == [*(("s", n) for n in range(1, 5)), ("s/a1", 1), ("z", 1), ("z", 2)]
     assert all(sum(len(part.turns) for part in page.parts) <= limit for page in exported)
     assert parts[0].turns[0].texts[Role.ASSISTANT] == "word " * 5_000
     assert [part.conversation.id for part in parts].count("silent") == 1
@@ -202,9 +238,57 @@ def test_an_export_of_everything_holds_all_projects(kept: Engine) -> None:
 def test_an_export_that_cannot_be_is_refused(kept: Engine) -> None:
     with pytest.raises(NotFound):
         export(kept, SHOP, conversation="nowhere")
-    for offset, limit in ((-1, 10), (0, 0), (0, 1_001)):
+    for turn, limit in ((0, 10), (1, 0), (1, 1_001)):
         with pytest.raises(InputError):
-            export(kept, SHOP, offset=offset, limit=limit)
+            export(kept, SHOP, place=Place("s", turn), limit=limit)
+
+
+def test_an_export_goes_on_where_it_was_however_much_is_added_meanwhile(engine: Engine) -> None:
+    said = [Said(f"Matter {n}.") for n in range(3)]
+    for id in ("10", "50", "90"):
+        keep(engine, held(id), *said)
+
+    exporting = pages(engine, SHOP, 4)
+    first = next(exporting)
+    for id in ("10", "50", "90"):
+        keep(engine, held(id), *said, Said("One more."))
+    keep(engine, held("20"), Said("Before the place."))
+    keep(engine, held("70"), Said("Behind the place."))
+
+    assert given([first]) == [("10", 1), ("10", 2), ("10", 3), ("50", 1)]
+    assert given(exporting) == [
+        *(("50", n) for n in (2, 3, 4)),
+        ("70", 1),
+        *(("90", n) for n in (1, 2, 3, 4)),
+    ]
+
+
+def test_an_export_of_one_goes_on_among_its_subagents(engine: Engine) -> None:
+    for id in ("s/b", "s/d", "a"):  # The last was started elsewhere, and is named like nothing of this one.
+        keep(engine, held(id, parent="s"), Said("Look."))
+    keep(engine, held("s"), Said("Hello."))
+
+    exporting = pages(engine, SHOP, 3, "s")
+    first = next(exporting)
+    keep(engine, held("s"), Said("Hello."), Said("Bye."))
+    for id in ("s/a", "s/c"):
+        keep(engine, held(id, parent="s", began=MORNING - timedelta(days=1)), Said("Look."))
+
+    assert given([first]) == [("s", 1), ("a", 1), ("s/b", 1)]
+    assert given(exporting) == [("s/c", 1), ("s/d", 1)]
+
+
+def test_an_export_goes_on_behind_what_was_forgotten_meanwhile(engine: Engine) -> None:
+    for id in ("10", "50", "90"):
+        keep(engine, held(id), Said("Hello."), Said("Bye."))
+
+    exporting = pages(engine, SHOP, 3)
+    first = next(exporting)
+    with engine.records.writing() as records:
+        records.conversations.forget(["50"])
+
+    assert given([first]) == [("10", 1), ("10", 2), ("50", 1)]
+    assert given(exporting) == [("90", 1), ("90", 2)]
 
 
 def test_statistics_count_what_is_kept_and_where(engine: Engine) -> None:

@@ -1,6 +1,5 @@
 """The records file: what it promises to whoever reads and writes it."""
 
-import re
 import sqlite3
 import threading
 import uuid
@@ -11,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import ClauseElement
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects import postgresql
 from sqlalchemy.schema import CreateIndex, CreateTable
 
 from backstory.errors import StoreCorrupt, StoreReadOnly, StoreTooNew
@@ -25,6 +24,8 @@ from backstory.ranking.memories import passage_of
 from backstory.records import audit, generations, links, marks, memories, passages, schema, store
 from backstory.records.migrations import SCHEMA_VERSION, migrate
 from backstory.records.records import Records
+
+from .plans import check_way
 
 SHOP, BANK = Project("shop"), Project("bank")
 
@@ -360,13 +361,7 @@ def test_every_statement_can_be_said_in_postgresql(name: str) -> None:
 def test_what_is_asked_often_is_found_by_an_index(
     records: Records, statement: ClauseElement, way: str
 ) -> None:
-    said = re.sub(r"\(__\[POSTCOMPILE_\w+\]\)", "(1, 2)", str(statement.compile(dialect=sqlite.dialect())))
-
-    with records._connected(writes=False) as connection:
-        plan = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {said}", (1,) * said.count("?")).all()
-
-    assert any(way in step[3] for step in plan), plan
-    assert not any(step[3].startswith("SCAN") for step in plan)
+    check_way(records, statement, way)
 
 
 def test_every_table_can_be_made_in_postgresql() -> None:

@@ -87,10 +87,12 @@ def whole(pages: Iterable[Value]) -> Iterator[Value]:
 
 
 def _go_on(turns: list[Value], more: list[Value]) -> None:
-    if turns[-1].pop("continues", False):
-        rest, more = more[0], more[1:]
-        joined = {name: turns[-1][name] + rest[name] for name in PARTS if name in turns[-1] and name in rest}
-        turns[-1] |= rest | joined
+    last, rest = turns[-1], more[0]
+    # Another one follows where what was left of the turn is gone by now.
+    if last["turn_number"] == rest["turn_number"]:
+        last.pop("continues", None)
+        last |= rest | {name: last[name] + rest[name] for name in PARTS if name in last and name in rest}
+        more = more[1:]
     turns += more
 
 

@@ -1,6 +1,6 @@
 """Cursors: where an answer goes on, packed into a text that means nothing to its reader.
 
-Nothing is kept for them. A cursor holds how much was given, the moment of the first page, and a
+Nothing is kept for them. A cursor holds where to go on, the moment of the first page, and a
 fingerprint of what was asked: what was added later is left out of later pages of a search, and a cursor
 of another search is refused. It is not signed: who forges one sees nothing that a search would not show.
 """
@@ -21,17 +21,22 @@ _AGAIN: Final = "search again without a cursor"
 class Cursor:
     """Where the next page begins, and the moment of the first one.
 
-    `within` is the character to begin at, where the page before ended in the middle of a text.
+    `offset` is how much was given. In an export it is the number of a turn of `conversation`, since what
+    comes before that may grow. `within` is the character to begin at, where the page before ended in the
+    middle of a text.
     """
 
     offset: int
     moment: datetime
     within: int = 0
+    conversation: str = ""
 
     def pack(self, asked: object) -> str:
         """The cursor as a text, for the search that was asked."""
-        fields = [self.offset, self.moment.timestamp(), _fingerprint(asked), self.within]
-        return base64.urlsafe_b64encode(json.dumps(fields).encode()).decode().rstrip("=")
+        moment = self.moment.timestamp()
+        fields = [self.offset, moment, _fingerprint(asked), self.within, self.conversation]
+        text = json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
+        return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
 def page_at(text: str | None, asked: object) -> Cursor:
@@ -43,9 +48,11 @@ def unpack(text: str, asked: object) -> Cursor:
     """The cursor in a text; raises `InputError` when it is none, or of another search."""
     try:
         fields = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
-        offset, moment, fingerprint, within = fields
-        cursor = Cursor(int(offset), datetime.fromtimestamp(float(moment), UTC), int(within))
-    except (ValueError, TypeError, OverflowError, OSError, RecursionError) as error:
+        offset, moment, fingerprint, within, conversation = fields
+        first = datetime.fromtimestamp(float(moment), UTC)
+        # Encoded, since half of a surrogate pair is text to JSON and to no database.
+        cursor = Cursor(int(offset), first, int(within), str(conversation.encode(), "utf-8"))
+    except (ValueError, AttributeError, TypeError, OverflowError, OSError, RecursionError) as error:
         raise InputError("the cursor is damaged", hint=_AGAIN) from error
     if cursor.offset < 0 or cursor.within < 0:
         raise InputError("the cursor is damaged", hint=_AGAIN)

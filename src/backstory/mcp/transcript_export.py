@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Final, Literal
 
-from backstory.actions.transcripts.export import Exported
+from backstory.actions.transcripts.export import Exported, Place
 from backstory.mcp.budget import USUAL_TOKENS, beginning, tokens, written
 from backstory.mcp.cursors import Cursor
 from backstory.mcp.transcript_answers import (
@@ -29,16 +29,22 @@ TURNS: Final = 30
 def export_page(found: Exported, page: Cursor, form: Format) -> tuple[ConversationsExported, Cursor | None]:
     """As many of the turns as fit into an answer, and where the next page begins, if one follows."""
     sheet = _Markdown() if form == "markdown" else _Json()
-    place, within = page.offset, page.within
+    following: Cursor | None = None
     for conversation, text in _turns(found):
-        if sheet.room < LEAST_ROOM and place > page.offset:
-            return sheet.answer(), Cursor(place, page.moment)
-        end = sheet.take(conversation, text, within)
+        if following and sheet.room < LEAST_ROOM:
+            return sheet.answer(), following
+        own = Place(conversation.id, text.turn.number)
+        # The turn that the page before ended in may be gone; the one that follows it begins at its beginning.
+        end = sheet.take(conversation, text, page.within if own == place_of(page) else 0)
         if end is not None:
-            return sheet.answer(), Cursor(place, page.moment, end)
-        place, within = place + 1, 0
-    following = None if found.next_offset is None else Cursor(found.next_offset, page.moment)
-    return sheet.answer(), following
+            return sheet.answer(), Cursor(own.turn, page.moment, end, own.conversation)
+        following = Cursor(own.turn + 1, page.moment, conversation=own.conversation)
+    return sheet.answer(), following if found.following else None
+
+
+def place_of(page: Cursor) -> Place | None:
+    """Where in what is exported a page begins; none is at the beginning."""
+    return Place(page.conversation, page.offset) if page.conversation else None
 
 
 def _turns(found: Exported) -> Iterator[tuple[Conversation, TurnText]]:
@@ -84,15 +90,19 @@ class _Markdown:
 
     def take(self, conversation: Conversation, text: TurnText, within: int) -> int | None:
         """Add a turn from a character of its markdown on; the one where it goes on, when the page is full."""
+        if text.turn.number == 1 and not within:
+            # It is not counted: what it says changes while the conversation goes on.
+            self._add(markdown_heading(ConversationExported.of(conversation, [])))
         whole = markdown_turn(TurnExported.whole(text))
-        if text.turn.number == 1:
-            whole = markdown_heading(ConversationExported.of(conversation, [])) + whole
         part = beginning(whole[within:], max(self.room, LEAST_ROOM))
-        self._texts.append(part)
-        self.room -= tokens(written(part))
+        self._add(part)
         end = within + len(part)
         return end if end < len(whole) else None
 
     def answer(self) -> ConversationsExported:
         """The page."""
         return ConversationsExported(format="markdown", markdown="".join(self._texts))
+
+    def _add(self, text: str) -> None:
+        self._texts.append(text)
+        self.room -= tokens(written(text))

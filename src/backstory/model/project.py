@@ -34,3 +34,8 @@ class _Everything(Enum):
 ALL_PROJECTS: Final = _Everything.ALL
 
 Scope = Project | Literal[_Everything.ALL]
+
+
+def is_inside(scope: Scope, project: Project) -> bool:
+    """Whether a read with this scope may see what is in the project."""
+    return scope in (ALL_PROJECTS, project)

@@ -43,9 +43,11 @@ SAMPLES: Final = 5
 _IDS: Final[BindParameter[str]] = bindparam("ids", expanding=True)
 _INSIDE: Final = _CONVERSATIONS.c.project == bindparam("project")
 _PARENT: Final = _CONVERSATIONS.alias("parent")
-_LISTED: Final = (_CONVERSATIONS.c.parent == "") | ~(
-    select(_PARENT.c.id).where(_PARENT.c.id == _CONVERSATIONS.c.parent).exists()
-)
+_IS_PARENT: Final = _PARENT.c.id == _CONVERSATIONS.c.parent
+_IS_PARENT_INSIDE: Final = _IS_PARENT & (_PARENT.c.project == _CONVERSATIONS.c.project)
+_HAS_NONE: Final = _CONVERSATIONS.c.parent == ""
+_LISTED: Final = _HAS_NONE | ~select(_PARENT.c.id).where(_IS_PARENT).exists()
+_LISTED_INSIDE: Final = _INSIDE & (_HAS_NONE | ~select(_PARENT.c.id).where(_IS_PARENT_INSIDE).exists())
 _NEWEST_FIRST: Final = (_CONVERSATIONS.c.ended_at.desc().nulls_last(), _CONVERSATIONS.c.id)
 
 _SELECT: Final = select(_CONVERSATIONS)
@@ -54,18 +56,19 @@ _FIND: Final = _SELECT.where(_CONVERSATIONS.c.id.in_(_IDS))
 _FIND_INSIDE: Final = _FIND.where(_CONVERSATIONS.c.project.concat("") == bindparam("project"))
 _OF_KEYS: Final = _SELECT.where(_CONVERSATIONS.c.key.in_(_IDS))
 _IDS_OF_KEYS: Final = select(_CONVERSATIONS.c.key, _CONVERSATIONS.c.id).where(_CONVERSATIONS.c.key.in_(_IDS))
-_PAGE: Final = (
-    _SELECT.where(_LISTED).order_by(*_NEWEST_FIRST).limit(bindparam("most")).offset(bindparam("past"))
-)
-_PAGE_INSIDE: Final = _PAGE.where(_INSIDE)
+_ANY_PAGE: Final = _SELECT.order_by(*_NEWEST_FIRST).limit(bindparam("most")).offset(bindparam("past"))
+_PAGE: Final = _ANY_PAGE.where(_LISTED)
+_PAGE_INSIDE: Final = _ANY_PAGE.where(_LISTED_INSIDE)
 _TOTAL: Final = select(func.count()).select_from(_CONVERSATIONS).where(_LISTED)
-_TOTAL_INSIDE: Final = _TOTAL.where(_INSIDE)
+_TOTAL_INSIDE: Final = select(func.count()).select_from(_CONVERSATIONS).where(_LISTED_INSIDE)
 _SUBAGENTS: Final = _SELECT.where(_CONVERSATIONS.c.parent == bindparam("id")).order_by(
     _CONVERSATIONS.c.started_at, _CONVERSATIONS.c.id
 )
 _IN_PROJECT: Final = _SELECT.where(_INSIDE).order_by(_CONVERSATIONS.c.id)
-_LENGTHS: Final = select(_CONVERSATIONS.c.id, _CONVERSATIONS.c.turns).order_by(
-    _CONVERSATIONS.c.project, _CONVERSATIONS.c.id
+_LENGTHS: Final = (
+    select(_CONVERSATIONS.c.id, _CONVERSATIONS.c.turns)
+    .where(_CONVERSATIONS.c.id >= bindparam("first"))
+    .order_by(_CONVERSATIONS.c.id)
 )
 _LENGTHS_INSIDE: Final = _LENGTHS.where(_INSIDE)
 _OLDER: Final = (
@@ -88,15 +91,16 @@ _TEXTS: Final = select(_PASSAGES.c.id, _PASSAGES.c.text).where(_PASSAGES.c.id.in
 
 # A time is kept as text that begins with the day, in UTC.
 _DATE: Final[ColumnElement[str]] = func.substr(cast(_MESSAGES.c.at, String), 1, 10)
-_TALK: Final = case((_CONVERSATIONS.c.parent == "", _CONVERSATIONS.c.id), else_=_CONVERSATIONS.c.parent)
-_DAYS: Final = (
+_TALK: Final = func.coalesce(_PARENT.c.id, _CONVERSATIONS.c.id)
+_SAID: Final = _MESSAGES.join(_CONVERSATIONS, _CONVERSATIONS.c.id == _MESSAGES.c.conversation)
+_ANY_DAYS: Final = (
     select(_DATE.label("date"), _TALK.label("talk"), func.count().label("messages"))
-    .join(_CONVERSATIONS, _CONVERSATIONS.c.id == _MESSAGES.c.conversation)
     .where(_MESSAGES.c.at >= bindparam("since"))
     .group_by(_DATE, _TALK)
     .order_by(_DATE.desc(), func.max(_MESSAGES.c.at).desc(), _TALK)
 )
-_DAYS_INSIDE: Final = _DAYS.where(_INSIDE)
+_DAYS: Final = _ANY_DAYS.select_from(_SAID.outerjoin(_PARENT, _IS_PARENT))
+_DAYS_INSIDE: Final = _ANY_DAYS.select_from(_SAID.outerjoin(_PARENT, _IS_PARENT_INSIDE)).where(_INSIDE)
 _COUNTS: Final = select(
     func.coalesce(func.sum(case((_CONVERSATIONS.c.parent == "", 1), else_=0)), 0).label("conversations"),
     func.coalesce(func.sum(case((_CONVERSATIONS.c.parent == "", 0), else_=1)), 0).label("subagents"),
@@ -154,7 +158,7 @@ class ConversationReads(MessageReads):
     def page(self, scope: Scope, *, limit: int, offset: int) -> tuple[list[Conversation], int]:
         """Some conversations, the last that ended first, and how many there are in all.
 
-        A subagent's is among them only if the one it worked for is not there.
+        A subagent's is among them only if the one it worked for is not kept in the same scope.
         """
         rows = self._within(scope, _PAGE, _PAGE_INSIDE, most=limit, past=offset)
         page = [conversation_of(row) for row in rows]
@@ -169,9 +173,10 @@ class ConversationReads(MessageReads):
         for row in self._connection.execute(_IN_PROJECT, {"project": project.name}):
             yield conversation_of(row)
 
-    def lengths(self, scope: Scope) -> list[tuple[str, int]]:
-        """The id of every conversation and how many turns it has, in the order of projects and ids."""
-        return [(id, turns) for id, turns in self._within(scope, _LENGTHS, _LENGTHS_INSIDE)]
+    def lengths(self, scope: Scope, *, first: str = "") -> list[tuple[str, int]]:
+        """The ids of all conversations from one on, in their order, and how many turns each has."""
+        rows = self._within(scope, _LENGTHS, _LENGTHS_INSIDE, first=first)
+        return [(id, turns) for id, turns in rows]
 
     def older_than(self, moment: datetime) -> list[str]:
         """The conversations that ended before a moment, oldest first."""
@@ -202,7 +207,7 @@ class ConversationReads(MessageReads):
     def timeline(self, scope: Scope, since: datetime) -> list[Day]:
         """The days since a moment on which something was said, newest first.
 
-        What a subagent said counts for the conversation that it worked for.
+        What a subagent said counts for the conversation that it worked for, if that is kept in the scope.
         """
         days: dict[str, list[_AnyRow]] = defaultdict(list)
         for row in self._within(scope, _DAYS, _DAYS_INSIDE, since=since):

@@ -10,6 +10,7 @@ from sqlalchemy import (
     BindParameter,
     Connection,
     Executable,
+    Integer,
     Row,
     String,
     bindparam,
@@ -69,7 +70,7 @@ _NAMING: Final = union_all(
 )
 _TOUCHES_OF: Final = select(_TOUCHES).where(_TOUCHES.c.message.in_(_IDS)).order_by(_TOUCHES.c.path)
 _FILES_OF: Final = (
-    select(_TOUCHES.c.path, func.max(_TOUCHES.c.changed).label("changed"))
+    select(_TOUCHES.c.path, func.max(cast(_TOUCHES.c.changed, Integer)).label("changed"))
     .join(_MESSAGES, _MESSAGES.c.id == _TOUCHES.c.message)
     .where(_MESSAGES.c.conversation == bindparam("conversation"))
     .group_by(_TOUCHES.c.path)

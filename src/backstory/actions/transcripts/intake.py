@@ -17,7 +17,7 @@ from backstory.engine import Engine, Transaction
 from backstory.model.conversation import Conversation
 from backstory.model.keeping import FileState, Replaced, key_of
 from backstory.model.passage import Passage
-from backstory.model.project import ALL_PROJECTS, Scope
+from backstory.model.project import ALL_PROJECTS, Scope, is_inside
 from backstory.model.transcript import Title, TitleSource
 from backstory.ranking.turns import conversation_passage
 from backstory.transcripts.discovery import TranscriptFile, Unreadable
@@ -61,7 +61,7 @@ def take_in(engine: Engine, file: TranscriptFile, known: FileState | None, scope
     contents = read_contents(seen, engine.recently_read)
     with engine.records.reading() as records:
         sessions = _kept(records, file, known, contents)
-    if scope not in (ALL_PROJECTS, sessions[0].origin.project):
+    if not is_inside(scope, sessions[0].origin.project):
         return Foreign()
     with engine.records.writing() as records:
         taken = _write(records, sessions)

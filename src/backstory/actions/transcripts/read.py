@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from backstory.engine import Engine
 from backstory.errors import InputError, NotFound
 from backstory.model.conversation import Conversation, TurnText
-from backstory.model.project import ALL_PROJECTS, Scope
+from backstory.model.project import Scope, is_inside
 from backstory.model.search import DEFAULT_LIMIT, MAX_LIMIT
 
 
@@ -57,5 +57,5 @@ def read_conversation(
         conversation = records.conversations.live(scope, id)
         turns = records.conversations.turns(id, offset=offset, limit=limit)
         subagents = records.conversations.subagents(id)
-    seen = [each for each in subagents if scope in (ALL_PROJECTS, each.project)]
+    seen = [each for each in subagents if is_inside(scope, each.project)]
     return ReadConversation(conversation, turns, conversation.turns, seen)

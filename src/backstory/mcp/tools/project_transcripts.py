@@ -30,7 +30,7 @@ from backstory.mcp.tools.transcript_arguments import (
 )
 from backstory.mcp.tools.transcripts import TRANSCRIPTS
 from backstory.mcp.transcript_answers import ConversationsExported, TurnRecalled, TurnsFound, TurnsRecalled
-from backstory.mcp.transcript_export import TURNS, export_page
+from backstory.mcp.transcript_export import TURNS, export_page, place_of
 from backstory.mcp.transcript_fitting import fit_found, fit_recalled, fitting
 from backstory.mcp.transcript_reports import (
     ConversationsCounted,
@@ -84,7 +84,8 @@ def _export(request: Request, asked: ExportAsked) -> ConversationsExported:
     scope = request.scope(asked.project)
     asking = question(asked, scope)
     page = page_at(asked.cursor, asking)
-    found = export(request.engine, scope, conversation=asked.conversation_id, offset=page.offset, limit=TURNS)
+    place = place_of(page)
+    found = export(request.engine, scope, conversation=asked.conversation_id, place=place, limit=TURNS)
     answer, following = export_page(found, page, asked.format)
     return answer.model_copy(update={"next_cursor": following.pack(asking) if following else None})
 
