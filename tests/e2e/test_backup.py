@@ -1,5 +1,6 @@
 """The whole store in one file, and back."""
 
+import json
 import sqlite3
 import threading
 import zipfile
@@ -18,6 +19,7 @@ from backstory.model.graph import GraphKey
 from backstory.model.memory import NewMemory
 from backstory.model.project import Project
 from backstory.model.search import MemoryQuery
+from backstory.records.migrations import SCHEMA_VERSION
 from backstory.settings import Settings
 
 from .conftest import Opening
@@ -183,7 +185,8 @@ def test_a_backup_of_a_newer_version_is_refused(opening: Opening, place: Place, 
     with opening() as engine:
         back_up(engine, tmp_path / "x.backup")
     with zipfile.ZipFile(tmp_path / "x.backup") as archive:
-        manifest = archive.read("manifest.json").replace(b'"schema_version": 1', b'"schema_version": 99')
+        told = json.loads(archive.read("manifest.json"))
+        manifest = json.dumps({**told, "schema_version": SCHEMA_VERSION + 1})
         records = archive.read("records.db")
     with zipfile.ZipFile(tmp_path / "newer.backup", "w") as archive:
         archive.writestr("manifest.json", manifest)

@@ -221,6 +221,6 @@ def test_ctrl_c_ends_a_rebuild_with_code_130_and_the_store_stays_sound(programs:
     assert rebuilding.returncode == 130
     assert len(program.json("memory", "search", "note", "--all")["hits"]) == 8
     assert program("status").exit_code == 0
-    (entries,) = program.json("rebuild")["entries"].values()
+    entries = sum(program.json("rebuild")["entries"].values())
     assert entries == 8
     assert program.json("stats", "--all")["index"]["healthy"] is True
