@@ -63,10 +63,16 @@ class Answering(BaseHTTPRequestHandler):
         self.end_headers()
         for line in talk.lines:
             self._chunk((line if isinstance(line, bytes) else json.dumps(line).encode()) + b"\n")
-        if not talk.breaks_off:
+        if not talk.breaks_off and self._client_leaves():
+            talk.client_left.set()
+
+    def _client_leaves(self) -> bool:
+        """Whether the client goes after the answer; it may go while the last of it is sent."""
+        try:
             self._chunk(b"")
-            if not self.rfile.read(1):
-                talk.client_left.set()
+            return not self.rfile.read(1)
+        except ConnectionError:
+            return True
 
     def do_GET(self) -> None:
         body = json.dumps({"status": "ok", "id": ID}).encode()
