@@ -23,7 +23,7 @@ from backstory.model.upkeep import Mark, Target
 
 #: What a worker takes at once when the oldest is of this index: enough to embed well, so few that who adds
 #: a memory waits 0.13 s for it at most. 100,000 memories take 50 s. A message costs twice as much (1.1 ms of
-#: CPU with 1,060 characters, its window and its chunks), hence fewer; what other sizes would do was not measured well.
+#: CPU with 1,060 characters, its window and its chunks), hence fewer; other sizes were not measured well.
 BATCHES: Final[Mapping[str, int]] = {Index.MEMORIES: 256, Index.TURNS: 64, Index.SESSIONS: 64}
 
 #: What a worker takes at once for a graph.
