@@ -5,15 +5,17 @@
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from backstory.errors import Cancelled
+from backstory.model.live import ContextLimits, ConversationNews, Switches, TierLimits
 from backstory.model.passage import Index
 from backstory.model.upkeep import CacheUse, Target
-from backstory.ports import Embedder, GraphStore, VectorStore
+from backstory.ports import ConversationStorage, Embedder, GraphStore, Summarizer, VectorStore
 from backstory.records.records import Records
 from backstory.records.records import Transaction as Transaction
 
@@ -98,6 +100,60 @@ class TranscriptPlaces:
         return [*self.claude_folders, *codex]
 
 
+class Changes:
+    """Tells whoever listens that a conversation is not what it was; a listener must not raise or wait."""
+
+    def __init__(self) -> None:
+        self._listeners: list[Callable[[ConversationNews], None]] = []
+
+    def listen(self, listener: Callable[[ConversationNews], None]) -> Callable[[], None]:
+        """Call the listener whenever a conversation changes; what is returned ends it."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
+
+    def tell(self, news: ConversationNews) -> None:
+        """Tell everybody, in this thread."""
+        for listener in tuple(self._listeners):
+            listener(news)
+
+
+class LiveStorages:
+    """Where live conversations are kept, and the other places that they can be moved to, by name.
+
+    A place is opened when it is first asked for.
+    """
+
+    def __init__(self, opened: Callable[[str], ConversationStorage], name: str) -> None:
+        self._opened = opened
+        self._places = {name: opened(name)}
+        self._lock = threading.RLock()
+        self.name = name
+
+    @property
+    def storage(self) -> ConversationStorage:
+        """Where they are now; to write, ask for `writing`."""
+        return self._places[self.name]
+
+    @contextmanager
+    def writing(self) -> Iterator[ConversationStorage]:
+        """Where they are, and stay until the block ends."""
+        with self._lock:
+            yield self.storage
+
+    def named(self, name: str) -> ConversationStorage:
+        """One of the places."""
+        with self._lock:
+            if name not in self._places:
+                self._places[name] = self._opened(name)
+            return self._places[name]
+
+    def use(self, name: str) -> None:
+        """From now on they are there. The caller is inside `writing`, and has brought them there."""
+        with self._lock:
+            self.named(name)
+            self.name = name
+
+
 @dataclass(frozen=True)
 class Engine:
     """Everything an action needs. Records are the truth; vectors and graph are derived from them."""
@@ -106,12 +162,23 @@ class Engine:
     vectors: VectorStore
     graph: GraphStore
     embedder: Embedder
+    live: LiveStorages
+    summarizer: Summarizer
     home: Path
     min_free_bytes: int
     #: Names this opening of the store: no other has it, before or after.
     owner: str = ""
     cache_use: Callable[[], CacheUse] = CacheUse
     transcripts: TranscriptPlaces = TranscriptPlaces()
+    tiers: TierLimits = field(default_factory=TierLimits)
+    context: ContextLimits = field(default_factory=ContextLimits)
+    #: Messages of live conversations that may wait for their vectors; those beyond wait for a backfill.
+    queue_max: int = 1_000
+    #: Read anew for every use: what somebody turns off stays off from then on.
+    switches: Callable[[], Switches] = Switches
+    changes: Changes = field(default_factory=Changes)
+    #: Set by whoever leaves work for upkeep.
+    work_waits: threading.Event = field(default_factory=threading.Event)
     #: Held while transcripts are read in: the watcher, the periodic pass and a person may all ask for it.
     ingesting: threading.Lock = field(default_factory=threading.Lock)
     #: The contents of transcripts read lately: of one that has grown only the end is parsed.

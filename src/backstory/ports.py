@@ -24,6 +24,16 @@ from backstory.model.graph import (
     Table,
     Walk,
 )
+from backstory.model.live import (
+    ConversationChange,
+    ConversationCriteria,
+    ConversationPage,
+    LiveConversation,
+    LiveTurn,
+    NewConversation,
+    NewTurn,
+    TurnWindow,
+)
 from backstory.model.project import Project
 from backstory.model.search import Scored, Where
 from backstory.model.summary import SaidTurn, Summary
@@ -170,6 +180,50 @@ class GraphStore(Protocol):
         ...
 
     def drop(self, graph: GraphKey) -> None: ...
+
+
+class ConversationStorage(Protocol):
+    """Live conversations. What a call has written survives the death of the process, if anything can.
+
+    Ids are given by the caller: what is created, appended or summarized again is there once. Whoever names
+    a conversation that is not there, or that is deleted, gets `NotFound`; only `get` and `change` know the
+    deleted ones too.
+    """
+
+    def create(self, new: NewConversation) -> LiveConversation:
+        """Begin a conversation; if its room has one already, that one is given back and nothing changes."""
+        ...
+
+    def append(self, id: str, turns: Sequence[NewTurn]) -> list[LiveTurn]:
+        """Keep turns, all or none, numbered on from the last; one whose id is known is given as it was kept.
+
+        Raises `NotFound` for a parent that is not in the conversation or among the turns before it.
+        """
+        ...
+
+    def get(self, id: str, *, summaries: int = 0) -> LiveConversation | None:
+        """The conversation with its newest summaries, deleted or not."""
+        ...
+
+    def turns(self, id: str, window: TurnWindow) -> list[LiveTurn]:
+        """The turns that a window shows; none for ids that are not there."""
+        ...
+
+    def summarize(self, id: str, summary: Summary) -> bool:
+        """Keep the summary of the turns after the last summarized one; False if it does not begin there."""
+        ...
+
+    def change(self, id: str, change: ConversationChange) -> LiveConversation | None:
+        """Change what a conversation is called, what is known of it, and whether it is deleted.
+
+        None if there is no such conversation. Raises `InputError` when one that was deleted is taken back
+        and its room has another.
+        """
+        ...
+
+    def find(self, criteria: ConversationCriteria) -> ConversationPage:
+        """The conversations that meet the criteria, in the order of their ids."""
+        ...
 
 
 class Summarizer(Protocol):

@@ -2,17 +2,25 @@
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from datetime import timedelta
+from functools import partial
 from typing import assert_never
 
 from backstory.actions.projection import session
+from backstory.adapters.conversations.in_memory import InMemoryConversationStorage
+from backstory.adapters.conversations.jsonl import JsonlConversationStorage
+from backstory.adapters.conversations.records import RecordsConversationStorage
 from backstory.adapters.embedders.caching import CachingEmbedder
 from backstory.adapters.embedders.static import StaticEmbedder
 from backstory.adapters.ladybug import LadybugGraphStore
 from backstory.adapters.qdrant_edge import QdrantEdgeVectorStore
-from backstory.engine import Engine, TranscriptPlaces
-from backstory.errors import BackstoryError
+from backstory.adapters.summarizers.extractive import ExtractiveSummarizer
+from backstory.adapters.summarizers.llm import Api, LanguageModel, LlmSummarizer
+from backstory.engine import Engine, LiveStorages, TranscriptPlaces
+from backstory.errors import BackstoryError, SettingsError
+from backstory.model.live import ContextLimits, Switches, TierLimits
 from backstory.model.upkeep import CacheUse
-from backstory.ports import Embedder, GraphStore, VectorStore
+from backstory.ports import ConversationStorage, Embedder, GraphStore, Summarizer, VectorStore
 from backstory.records.owner import owning
 from backstory.records.records import Records
 from backstory.settings import Settings
@@ -43,17 +51,25 @@ def open_engine(settings: Settings) -> Iterator[Engine]:
     where = settings.whereabouts
     with ExitStack() as stack:
         owner = stack.enter_context(owning(where.owner_lock))
-        embedder = stack.enter_context(_cached_embedder(settings))
+        plain = _embedder(settings.embedder)
+        embedder = stack.enter_context(_cached_embedder(settings, plain))
+        records = stack.enter_context(_records(settings.records))
         engine = Engine(
-            records=stack.enter_context(_records(settings.records)),
+            records=records,
             vectors=stack.enter_context(_vectors(settings.vectors)),
             graph=stack.enter_context(_graph(settings.graph)),
             embedder=embedder,
+            live=LiveStorages(partial(_storage, settings, records, stack), settings.context.storage),
+            summarizer=_summarizer(settings, plain),
             home=where.home,
             min_free_bytes=settings.limits.min_free_bytes,
             owner=owner,
             cache_use=embedder.use if isinstance(embedder, CachingEmbedder) else CacheUse,
             transcripts=_transcripts(settings),
+            tiers=_tiers(settings),
+            context=_context(settings),
+            queue_max=settings.embedding.queue_max,
+            switches=lambda: Switches(settings.search.vector_writes, settings.search.semantic),
         )
         session.begin(engine)
         stack.callback(session.end, engine)
@@ -69,6 +85,67 @@ def _transcripts(settings: Settings) -> TranscriptPlaces:
         codex_homes=(wanted.codex_home,),
         max_age_days=wanted.max_age_days,
         retention_days=wanted.retention_days,
+    )
+
+
+def _tiers(settings: Settings) -> TierLimits:
+    wanted = settings.tiers
+    return TierLimits(
+        active_turns=wanted.active_turns,
+        summaries=wanted.summaries,
+        summary_turns=wanted.summary_turns,
+        archived_turns=wanted.archived_turns,
+        max_tokens=wanted.max_tokens,
+        decay=wanted.decay,
+    )
+
+
+def _context(settings: Settings) -> ContextLimits:
+    wanted = settings.context
+    window = timedelta(milliseconds=wanted.time_window_ms)
+    return ContextLimits(wanted.recent_messages, wanted.semantic_messages, wanted.semantic_threshold, window)
+
+
+def _storage(settings: Settings, records: Records, stack: ExitStack, name: str) -> ConversationStorage:
+    """Open one of the places for live conversations; it is closed with the engine."""
+    match name:
+        case "records":
+            return RecordsConversationStorage(records)
+        case "jsonl":
+            wanted = settings.context
+            return stack.enter_context(
+                JsonlConversationStorage.open(
+                    wanted.storage_path,
+                    max_file_bytes=wanted.max_file_bytes,
+                    compaction_interval_s=wanted.compaction_interval_ms / 1000,
+                )
+            )
+        case _:
+            return InMemoryConversationStorage()
+
+
+def _summarizer(settings: Settings, embedder: Embedder) -> Summarizer:
+    extractive = ExtractiveSummarizer(embedder)
+    by = settings.summaries.by
+    return extractive if by == "extractive" else LlmSummarizer(_language_model(settings, Api(by)), extractive)
+
+
+def _language_model(settings: Settings, api: Api) -> LanguageModel:
+    """The model that is chosen; raises `SettingsError` if the settings do not say where or which it is."""
+    wanted, openai = settings.summaries, settings.openai
+    url, model, key = {
+        Api.ANTHROPIC: (wanted.anthropic_url, wanted.anthropic_model, wanted.anthropic_key),
+        Api.OPENAI: (openai.base_url, wanted.openai_model, openai.api_key),
+        Api.OLLAMA: (settings.ollama.url, wanted.ollama_model, None),
+    }[api]
+    if not url or not model or (api is Api.ANTHROPIC and not key):
+        needed = "OPENAI_BASE_URL and OPENAI_CHAT_MODEL" if api is Api.OPENAI else "ANTHROPIC_API_KEY"
+        raise SettingsError(
+            f"BACKSTORY_SUMMARIZER={api} needs {needed}",
+            hint="set them, or BACKSTORY_SUMMARIZER=extractive",
+        )
+    return LanguageModel(
+        api, url, model, key.reveal() if key else "", wanted.timeout_s, wanted.max_input_tokens
     )
 
 
@@ -102,8 +179,8 @@ def _graph(choice: GraphChoice) -> AbstractContextManager[GraphStore]:
             assert_never(choice)
 
 
-def _cached_embedder(settings: Settings) -> AbstractContextManager[Embedder]:
-    embedder, kept = _embedder(settings.embedder), settings.embedding.cache_size
+def _cached_embedder(settings: Settings, embedder: Embedder) -> AbstractContextManager[Embedder]:
+    kept = settings.embedding.cache_size
     if not kept:
         return nullcontext(embedder)
     return CachingEmbedder(embedder, settings.whereabouts.cache / "embeddings.db", kept)

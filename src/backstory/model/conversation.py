@@ -40,6 +40,8 @@ class Conversation:
     human_utterances: int = 0
     is_between_people: bool = False  # no assistant takes part
     usage: Usage = field(default_factory=Usage)
+    room: str = ""  # where people meet: of a conversation that is written while it is held
+    is_live: bool = False  # it is written turn by turn, and kept by `ConversationStorage`
     source: str = ""  # the file it was read from
     source_gone_at: datetime | None = None  # since when that file is not there any more
 

@@ -28,3 +28,4 @@ class Summary:
     tokens: int
     made_by: str  # the fingerprint of the summarizer
     note: str = ""
+    at: datetime | None = None  # when it was kept

@@ -16,7 +16,7 @@ from backstory.errors import StoreCorrupt, StoreTooNew
 from backstory.records import keywords, schema
 from backstory.records.store import Store
 
-SCHEMA_VERSION: Final = 2
+SCHEMA_VERSION: Final = 3
 
 
 def _add_conversations(connection: Connection) -> None:
@@ -24,8 +24,21 @@ def _add_conversations(connection: Connection) -> None:
     schema.metadata.create_all(connection, [schema.metadata.tables[name] for name in names])
 
 
+def _add_live_conversations(connection: Connection) -> None:
+    # The step before this one makes the table as it is now, in a store that had none.
+    if "room" not in {column["name"] for column in inspect(connection).get_columns("conversations")}:
+        for column in ("room VARCHAR(300) NOT NULL DEFAULT ''", "is_live BOOLEAN NOT NULL DEFAULT false"):
+            connection.exec_driver_sql(f"ALTER TABLE conversations ADD COLUMN {column}")
+        connection.exec_driver_sql("CREATE INDEX conversations_by_room ON conversations (room)")
+    names = ("live_conversations", "live_rooms", "live_turns", "live_summaries")
+    schema.metadata.create_all(connection, [schema.metadata.tables[name] for name in names])
+
+
 #: The step that leads *to* each version. What a step does is never changed after its release.
-STEPS: Final[Mapping[int, Callable[[Connection], None]]] = {2: _add_conversations}
+STEPS: Final[Mapping[int, Callable[[Connection], None]]] = {
+    2: _add_conversations,
+    3: _add_live_conversations,
+}
 
 
 def migrate(

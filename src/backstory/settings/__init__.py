@@ -13,7 +13,6 @@ from backstory.bridge.whereabouts import Whereabouts, find_whereabouts
 from backstory.settings.catalogue import (
     SECTIONS,
     Code,
-    Context,
     Embedding,
     Limits,
     Log,
@@ -48,6 +47,7 @@ from backstory.settings.engines import (
     VoyageSection,
 )
 from backstory.settings.kinds import Secret
+from backstory.settings.live import Context, Summaries, Tiers
 from backstory.settings.reading import DEFAULT, Reading, read_all, unknown_variables
 
 __all__ = ["Reading", "Secret", "Settings", "read_settings", "unknown_variables"]
@@ -65,12 +65,16 @@ class Settings:
     graph: GraphChoice
     embedder: EmbedderChoice
     embedder_fallback: StaticModel | None
+    ollama: OllamaSection
+    openai: OpenAISection
     embedding: Embedding
     search: Search
     code: Code
     project: ProjectDefaults
     transcripts: Transcripts
     context: Context
+    tiers: Tiers
+    summaries: Summaries
     server: Server
     metrics: Metrics
     tracing: Tracing
@@ -112,12 +116,16 @@ def read_settings(environ: Mapping[str, str] = os.environ) -> Settings:
         graph=choose_graph(engines, _section(Neo4jSection, values), where),
         embedder=choose_embedder(engines, embedders),
         embedder_fallback=choose_fallback(engines),
+        ollama=embedders.ollama,
+        openai=embedders.openai,
         embedding=_section(Embedding, values),
         search=_section(Search, values),
         code=_section(Code, values),
         project=_section(ProjectDefaults, values),
         transcripts=_section(Transcripts, values),
         context=_section(Context, values),
+        tiers=_section(Tiers, values),
+        summaries=_section(Summaries, values),
         server=_section(Server, values),
         metrics=_section(Metrics, values),
         tracing=_section(Tracing, values),

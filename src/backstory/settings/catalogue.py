@@ -3,7 +3,7 @@
 A class here is a section of the config file and a field is a key in it; its declaration says the
 environment variable, the kind of value, the default or an example, and what it is for. Reading,
 `backstory config` and the test of the documentation all walk `SETTINGS`. The sections that
-choose engines are in `engines`.
+choose engines are in `engines`, those of live conversations in `live`.
 """
 # ruff: noqa: RUF009  `setting` and `optional` give the field's declaration, not a value to be shared
 
@@ -36,6 +36,7 @@ from backstory.settings.kinds import (
     Url,
     Whole,
 )
+from backstory.settings.live import Context, Summaries, Tiers
 from backstory.settings.setting import Setting, optional, setting
 
 LogLevel: TypeAlias = Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]
@@ -54,7 +55,10 @@ class Embedding:
         "EMBEDDING_BATCH_SIZE", Whole(1), "10", "Texts sent to an embedder's server in one request."
     )
     queue_max: int = setting(
-        "EMBEDDING_QUEUE_MAX", Whole(1), "1000", "Texts that may wait for an embedder's server."
+        "EMBEDDING_QUEUE_MAX",
+        Whole(1),
+        "1000",
+        "Messages of live conversations that may wait to be embedded; those beyond wait for a backfill.",
     )
 
 
@@ -128,39 +132,6 @@ class Transcripts:
         OrOff(Whole(1)),
         "off",
         "Days after which an indexed transcript is forgotten.",
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Context:
-    """Live conversations: their files, and how much of them goes into a context."""
-
-    storage_path: Path = setting(
-        "CONTEXT_STORAGE_PATH",
-        Location(),
-        "$BACKSTORY_HOME/data/context",
-        "Folder of the conversations that are kept as JSONL files.",
-    )
-    max_file_bytes: int = setting(
-        "CONTEXT_MAX_FILE_SIZE", Whole(1024), "10485760", "Bytes after which the next JSONL file is begun."
-    )
-    compaction_interval_ms: int = setting(
-        "CONTEXT_COMPACTION_INTERVAL",
-        Whole(1),
-        "3600000",
-        "Milliseconds between two compactions of the JSONL files.",
-    )
-    recent_messages: int = setting(
-        "CONTEXT_RECENT_MESSAGES", Whole(0), "20", "Newest messages that go into a context."
-    )
-    semantic_messages: int = setting(
-        "CONTEXT_SEMANTIC_MESSAGES", Whole(0), "10", "Messages found by meaning that go into a context."
-    )
-    semantic_threshold: float = setting(
-        "CONTEXT_SEMANTIC_THRESHOLD", Number(0, 1), "0.7", "Cosine similarity that those messages need."
-    )
-    time_window_ms: int = setting(
-        "CONTEXT_TIME_WINDOW", Whole(1), "3600000", "Milliseconds for which a message counts as recent."
     )
 
 
@@ -287,6 +258,8 @@ SECTIONS: Final[Mapping[str, type[Any]]] = {
     "project": ProjectDefaults,
     "transcripts": Transcripts,
     "context": Context,
+    "tiers": Tiers,
+    "summaries": Summaries,
     "server": Server,
     "metrics": Metrics,
     "tracing": Tracing,

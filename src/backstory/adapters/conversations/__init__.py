@@ -1,0 +1,1 @@
+"""Storages of live conversations: in memory, in the records, and in JSONL files."""
