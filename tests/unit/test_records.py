@@ -353,8 +353,8 @@ def test_every_statement_can_be_said_in_postgresql(name: str) -> None:
         (passages._IDS_AFTER, "passages USING INDEX sqlite_autoindex_passages_1 (id>?)"),
         (links._EDGES_AT, "links USING INDEX links_by_end (to_id=?)"),
         (links._EDGES_IN, "links USING INDEX links_by_project (project=?)"),
-        (marks._PENDING, "marks USING INDEX marks_in_order (target=?)"),
-        (marks._PENDING_IN, "marks USING INDEX marks_by_project (target=? AND project=?)"),
+        (marks._PENDING, "marks USING INDEX marks_in_order (target=? AND revision>?)"),
+        (marks._PENDING_IN, "marks USING INDEX marks_by_project (target=? AND project=? AND revision>?)"),
     ],
     ids=lambda value: "" if isinstance(value, str) else None,
 )

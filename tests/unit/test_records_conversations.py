@@ -17,7 +17,17 @@ from sqlalchemy.dialects import postgresql
 
 from backstory.errors import NotFound
 from backstory.model.conversation import Conversation, KeptTurn, Message, Role, Touch
-from backstory.model.keeping import REACH, FileCounts, FileState, NewMessage, Replaced, file_key, key_of
+from backstory.model.keeping import (
+    REACH,
+    FileCounts,
+    FileState,
+    Link,
+    NewMessage,
+    Replaced,
+    file_key,
+    key_of,
+    windows_in,
+)
 from backstory.model.passage import Index
 from backstory.model.project import ALL_PROJECTS, Project
 from backstory.model.search import AnyOf, Where
@@ -26,6 +36,8 @@ from backstory.model.upkeep import Target
 from backstory.ranking.turns import conversation_passage, cues_of, message_passage
 from backstory.ranking.words import terms
 from backstory.records import (
+    chain_reads,
+    conversation_growth,
     conversation_reads,
     conversation_writes,
     conversations,
@@ -413,6 +425,23 @@ def test_a_page_begins_with_what_ended_last_and_leaves_subagents_to_their_parent
     assert [each.id for each in [*page, *rest]] == ["new", "lost/a2", "old", "empty"]
 
 
+def test_a_page_holds_only_what_is_asked_for(records: Records) -> None:
+    keep(records, Talk("old", [CART]))
+    keep(records, Talk("new", [replace(TAX, at=BEGAN + timedelta(days=1))]))
+    keep(records, Talk("elsewhere", [Said("k9", "hello")], project=BANK))
+
+    with records.reading() as transaction:
+        page = transaction.conversations.page
+        newest, total = page(SHOP, limit=9, offset=0, since=BEGAN + timedelta(hours=1), until=None)
+        assert ([each.id for each in newest], total) == (["new"], 1)
+        oldest, total = page(ALL_PROJECTS, limit=1, offset=0, until=BEGAN, interface_type="claude-code")
+        assert ([each.id for each in oldest], total) == (["elsewhere"], 2)
+        assert page(SHOP, limit=9, offset=0, interface_type="codex") == ([], 0)
+        assert page(SHOP, limit=9, offset=0, room="lobby") == ([], 0)
+        assert page(SHOP, limit=9, offset=0, live=True) == ([], 0)
+        assert page(SHOP, limit=9, offset=0, live=False)[1] == 2
+
+
 def test_a_day_counts_its_messages_and_names_some_conversations(records: Records) -> None:
     keep(records, Talk("s1", [CART, replace(TAX, at=BEGAN + timedelta(days=1))]))
     keep(records, Talk("s1/a", [Said("k5", "task", at=BEGAN + timedelta(hours=1))], parent="s1"))
@@ -691,9 +720,71 @@ def test_whatever_was_written_before_the_last_state_is_what_counts(steps: list[T
             assert transaction.store.revision == revision
 
 
+#: Turns of all kinds, most of them with nothing that belongs to a window; some are said twice.
+KINDS = [
+    Said("", "asked", "answered", "used"),
+    Said("", "asked"),
+    Said("", assistant="answered", tool="used"),
+    *[Said("", tool="used"), Said("")] * 5,
+]
+CHAINS = st.lists(st.tuples(st.sampled_from(KINDS), st.integers(1, 15)), min_size=1, max_size=50)
+
+
+@pytest.fixture(scope="module")
+def reused(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Records]:
+    """A store for many examples, each of which writes its conversation in place of the last one's."""
+    with Records.open(tmp_path_factory.mktemp("reused") / "backstory.db") as opened:
+        yield opened
+
+
+@settings(max_examples=100, deadline=None)
+@given(CHAINS, st.sets(st.integers(0, 49), max_size=4))
+@example([(KINDS[1], 1), (KINDS[1], 2), (KINDS[1], 3)], {2})
+@example([(KINDS[1], 1), *[(KINDS[3], key) for key in range(2, 20)], (KINDS[1], 20)], {2, 15})
+def test_what_is_near_a_turn_is_read_as_it_stands_in_the_whole(
+    reused: Records, kinds: list[tuple[Said, int]], turns: set[int]
+) -> None:
+    said = [replace(kind, key=str(key)) for kind, key in kinds]
+    wanted = {1 + turn % len(said) for turn in turns}
+
+    keep(reused, Talk("s1", said))
+    with reused.reading() as transaction:
+        chain = transaction.conversations.chain("s1")
+        stretches = transaction.conversations.stretches("s1", wanted)
+        standing = transaction.conversations.standing(link.id for link in chain)
+
+    assert standing.get("s1", {}) == {link.id: link.turn for link in chain}
+    near = {link.id for link in chain if link.turn in wanted}
+    assert sorted(link.id for part in stretches for link in part if link.id in near) == sorted(near)
+    assert [found for part in stretches for found in _around(part, near)] == _around(chain, near)
+
+
+def _around(chain: Sequence[Link], ids: set[str]) -> list[object]:
+    """The turn, the window and the neighbours of some messages."""
+    windows = windows_in(chain)
+    every = ["", *(link.id for link in chain), ""]
+    return [
+        (link.id, link.turn, link.role, windows[link.id], before, after)
+        for link, before, after in zip(chain, every, every[2:], strict=False)
+        if link.id in ids
+    ]
+
+
+def test_turns_that_are_far_apart_are_read_without_those_between(records: Records) -> None:
+    keep(records, Talk("s1", chat(200)))
+
+    with records.reading() as transaction:
+        first, last = transaction.conversations.stretches("s1", [100, 20, 101])
+
+    assert {link.turn for link in first} == {18, 19, 20, 21}
+    assert {link.turn for link in last} == {98, 99, 100, 101, 102}
+
+
 STATEMENTS = {
     f"{module.__name__}.{name}": value
     for module in (
+        chain_reads,
+        conversation_growth,
         conversation_reads,
         conversation_writes,
         conversations,
@@ -745,8 +836,23 @@ def test_whether_a_file_was_changed_is_a_number_where_the_greatest_is_asked_for(
             "transcript_files USING INDEX sqlite_autoindex_transcript_files_1 (path>? AND path<?)",
         ),
         (message_reads._CUES, "messages USING INDEX sqlite_autoindex_messages_1 (id=?)"),
-        (message_reads._CHAIN, "turns USING INDEX sqlite_autoindex_turns_1 (conversation=?)"),
-        (message_reads._NAMING, "turns USING INDEX turns_by_tool_message (tool_message=?)"),
+        (chain_reads._CHAIN, "turns USING INDEX sqlite_autoindex_turns_1 (conversation=?)"),
+        (chain_reads._NAMING, "turns USING INDEX turns_by_tool_message (tool_message=?)"),
+        (
+            chain_reads._NEAR_UP_TO,
+            "turns USING INDEX sqlite_autoindex_turns_1 (conversation=? AND number>? AND number<?)",
+        ),
+        (chain_reads._NEAR_UP_TO, "earlier USING INDEX turns_by_user_message (user_message=?)"),
+        (
+            chain_reads._PROSE_BEFORE,
+            "turns USING INDEX sqlite_autoindex_turns_1 (conversation=? AND number<?)",
+        ),
+        (chain_reads._PROSE_AFTER, "earlier USING INDEX turns_by_assistant_message (assistant_message=?)"),
+        (conversation_growth._LAST_TURNS, "turns USING INDEX sqlite_autoindex_turns_1 (conversation=?)"),
+        (
+            conversation_growth._LIVE_LENGTHS,
+            "conversations USING INDEX sqlite_autoindex_conversations_1 (id>?)",
+        ),
         (message_reads._TOUCHING_INSIDE, "touches USING INDEX touches_by_name (project=? AND name=?)"),
         (message_reads._TOUCHING_ANYWHERE, "touches USING INDEX touches_by_name (project=? AND name=?)"),
     ],

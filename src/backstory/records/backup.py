@@ -1,17 +1,18 @@
 """A backup: the whole store in one file, checked before it is called one.
 
-The file is a ZIP archive with the records and a manifest. Vectors, graph and caches are not in it:
-they are made again from the records.
+The file is a ZIP archive with the records, the files that hold live conversations where those are not in
+the records, and a manifest. Vectors, graph and caches are not in it: they are made again from the records.
 """
 
 import hashlib
 import json
 import os
+import shutil
 import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Final
@@ -26,6 +27,7 @@ from backstory.records.records import Records
 _FORMAT: Final = 1
 _MANIFEST: Final = "manifest.json"
 _RECORDS: Final = "records.db"
+_FILES: Final = "conversations"
 _BLOCK_BYTES: Final = 1 << 20
 
 
@@ -39,49 +41,78 @@ class Manifest:
     schema_version: int
     memories: int
     records_sha256: str
+    files_sha256: Mapping[str, str] = field(default_factory=dict)  # by name
+
+    @property
+    def parts(self) -> Mapping[str, str]:
+        """What every part of the archive hashes to, by its name there."""
+        files = {f"{_FILES}/{name}": found for name, found in self.files_sha256.items()}
+        return {_RECORDS: self.records_sha256, **files}
 
 
-def write_backup(records: Records, target: Path) -> Manifest:
-    """Write the whole store into one new file, while others read and write."""
+@dataclass(frozen=True, slots=True)
+class Unpacked:
+    """The parts of a backup, in a folder where they can be looked at before they are put in place."""
+
+    manifest: Manifest
+    records: Path
+    files: Path
+
+
+def conversation_files(folder: Path) -> list[Path]:
+    """The files of live conversations in a folder, which may hold others too; none if it is not there.
+
+    They are numbered by whoever writes them.
+    """
+    return sorted(folder.glob("[0-9]*.jsonl"))
+
+
+def write_backup(records: Records, target: Path, copy_files: Callable[[Path], None]) -> Manifest:
+    """Write the whole store into one new file, while others read and write.
+
+    `copy_files` is given a folder for what does not stand in the records; it is called once these were
+    copied, so that what it puts there is no older than they are.
+    """
     if target.exists():
         raise InputError(
             f"{target} exists already", hint="choose another name; a backup never overwrites a file"
         )
     with translated(target), _workshop(target.parent) as folder:
-        copy, packed = folder / _RECORDS, folder / "backup.zip"
-        records.copy_to(copy)
-        manifest = _describe(copy)
+        packed = folder / "backup.zip"
+        (folder / _FILES).mkdir()
+        records.copy_to(folder / _RECORDS)
+        copy_files(folder / _FILES)
+        manifest = _describe(folder)
         with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
             archive.writestr(_MANIFEST, json.dumps(asdict(manifest), indent=1))
-            archive.write(copy, _RECORDS)
+            for part in manifest.parts:
+                archive.write(folder / part, part)
         _verify(packed)
         _to_disk(packed)
         packed.rename(target)
     return manifest
 
 
-def read_backup(source: Path, folder: Path) -> tuple[Manifest, Path]:
-    """Unpack a backup's records into a folder, checked and brought to the present schema."""
+def read_backup(source: Path, folder: Path) -> Unpacked:
+    """Unpack a backup into a folder, checked, and its records brought to the present schema."""
+    unpacked = folder / _RECORDS
     with translated(source):
         manifest = _verify(source)
-        unpacked = folder / _RECORDS
-        with (
-            zipfile.ZipFile(source) as archive,
-            archive.open(_RECORDS) as packed,
-            unpacked.open("wb") as plain,
-        ):
-            while block := packed.read(_BLOCK_BYTES):
-                plain.write(block)
+        (folder / _FILES).mkdir()
+        with zipfile.ZipFile(source) as archive:
+            for part in manifest.parts:
+                with archive.open(part) as packed, (folder / part).open("wb") as plain:
+                    shutil.copyfileobj(packed, plain, _BLOCK_BYTES)
     with Records.open(unpacked) as records:
         if problems := records.problems():
             raise StoreCorrupt(
                 f"the records in {source} are damaged: {problems[0]}", hint="use another backup"
             )
-    return manifest, unpacked
+    return Unpacked(manifest, unpacked, folder / _FILES)
 
 
-def _describe(copy: Path) -> Manifest:
-    with Records.open(copy) as records:
+def _describe(folder: Path) -> Manifest:
+    with Records.open(folder / _RECORDS) as records:
         if problems := records.problems():
             raise StoreCorrupt(
                 f"no backup was written, because the records are damaged: {problems[0]}",
@@ -90,7 +121,13 @@ def _describe(copy: Path) -> Manifest:
         with records.reading() as transaction:
             memories = sum(transaction.memories.count_by_type(ALL_PROJECTS).values())
     return Manifest(
-        _FORMAT, __version__, datetime.now(UTC).isoformat(), SCHEMA_VERSION, memories, _sha256(copy)
+        _FORMAT,
+        __version__,
+        datetime.now(UTC).isoformat(),
+        SCHEMA_VERSION,
+        memories,
+        _sha256(folder / _RECORDS),
+        {each.name: _sha256(each) for each in sorted((folder / _FILES).iterdir())},
     )
 
 
@@ -103,15 +140,27 @@ def _verify(backup: Path) -> Manifest:
                 raise StoreTooNew(
                     f"{backup} was written by version {manifest.written_by}", hint="upgrade Backstory"
                 )
-            with archive.open(_RECORDS) as records:
-                found = _hash(records)
+            _check_names(manifest)
+            damaged = [part for part, hashed in manifest.parts.items() if _packed(archive, part) != hashed]
     except (zipfile.BadZipFile, KeyError, ValueError, TypeError, EOFError) as error:
         raise StoreCorrupt(f"{backup} is not a whole backup: {error}", hint="use another backup") from error
-    if found != manifest.records_sha256:
+    if damaged:
         raise StoreCorrupt(
-            f"{backup} is damaged: its records are not those it was made with", hint="use another backup"
+            f"{backup} is damaged: {damaged[0]} is not what it was made with", hint="use another backup"
         )
     return manifest
+
+
+def _check_names(manifest: Manifest) -> None:
+    """A file's name is only a name: nothing may be written elsewhere by a backup that somebody made up."""
+    for name in manifest.files_sha256:
+        if name != Path(name).name or name in {"", ".", ".."}:
+            raise ValueError(f"it names the file {name!r}")
+
+
+def _packed(archive: zipfile.ZipFile, part: str) -> str:
+    with archive.open(part) as file:
+        return _hash(file)
 
 
 def _sha256(path: Path) -> str:

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, TypedDict, Unpack
 
 from sqlalchemy import (
     BindParameter,
@@ -73,7 +73,7 @@ _LENGTHS: Final = (
 _LENGTHS_INSIDE: Final = _LENGTHS.where(_INSIDE)
 _OLDER: Final = (
     select(_CONVERSATIONS.c.id)
-    .where(_CONVERSATIONS.c.ended_at < bindparam("moment"))
+    .where(_CONVERSATIONS.c.ended_at < bindparam("moment"), ~_CONVERSATIONS.c.is_live)
     .order_by(_CONVERSATIONS.c.ended_at, _CONVERSATIONS.c.id)
 )
 _TURNS_OF: Final = (
@@ -119,6 +119,16 @@ _TOUCH_COUNTS: Final = select(
 _TOUCH_COUNTS_INSIDE: Final = _TOUCH_COUNTS.where(_TOUCHES.c.project == bindparam("project"))
 
 
+class PageFilters(TypedDict, total=False):
+    """Which conversations are on a page: all that are said here hold together, None is not said."""
+
+    interface_type: str | None
+    room: str | None
+    since: datetime | None  # ended at or after
+    until: datetime | None  # ended at or before
+    live: bool | None
+
+
 class ConversationReads(MessageReads):
     """What is kept of conversations."""
 
@@ -155,14 +165,17 @@ class ConversationReads(MessageReads):
         """The ids of the conversations that have these keys."""
         return {row.key: row.id for row in self._paged(_IDS_OF_KEYS, keys)}
 
-    def page(self, scope: Scope, *, limit: int, offset: int) -> tuple[list[Conversation], int]:
+    def page(
+        self, scope: Scope, *, limit: int, offset: int, **only: Unpack[PageFilters]
+    ) -> tuple[list[Conversation], int]:
         """Some conversations, the last that ended first, and how many there are in all.
 
         A subagent's is among them only if the one it worked for is not kept in the same scope.
         """
-        rows = self._within(scope, _PAGE, _PAGE_INSIDE, most=limit, past=offset)
-        page = [conversation_of(row) for row in rows]
-        return page, self._within(scope, _TOTAL, _TOTAL_INSIDE).scalar_one()
+        wanted = list(_conditions(only))
+        rows = self._within(scope, _PAGE.where(*wanted), _PAGE_INSIDE.where(*wanted), most=limit, past=offset)
+        total = self._within(scope, _TOTAL.where(*wanted), _TOTAL_INSIDE.where(*wanted)).scalar_one()
+        return [conversation_of(row) for row in rows], total
 
     def subagents(self, id: str) -> list[Conversation]:
         """The conversations of the subagents that worked for one, in the order they began."""
@@ -179,7 +192,7 @@ class ConversationReads(MessageReads):
         return [(id, turns) for id, turns in rows]
 
     def older_than(self, moment: datetime) -> list[str]:
-        """The conversations that ended before a moment, oldest first."""
+        """The conversations that ended before a moment, oldest first; of those that were read from files."""
         return list(self._connection.scalars(_OLDER, {"moment": moment}))
 
     def turns(self, id: str, *, offset: int, limit: int) -> list[TurnText]:
@@ -247,3 +260,15 @@ class ConversationReads(MessageReads):
         if isinstance(scope, Project):
             return self._connection.execute(inside, {"project": scope.name, **values})
         return self._connection.execute(anywhere, values)
+
+
+def _conditions(only: PageFilters) -> Iterator[ColumnElement[bool]]:
+    for name in ("interface_type", "room"):
+        if (value := only.get(name)) is not None:
+            yield _CONVERSATIONS.c[name] == value
+    if since := only.get("since"):
+        yield _CONVERSATIONS.c.ended_at >= since
+    if until := only.get("until"):
+        yield _CONVERSATIONS.c.ended_at <= until
+    if (live := only.get("live")) is not None:
+        yield _CONVERSATIONS.c.is_live if live else ~_CONVERSATIONS.c.is_live

@@ -39,6 +39,8 @@ def conversation_columns(conversation: Conversation, key: str) -> dict[str, Any]
         "human_utterances": conversation.human_utterances,
         "is_between_people": conversation.is_between_people,
         "usage": _usage_columns(conversation.usage),
+        "room": conversation.room,
+        "is_live": conversation.is_live,
         "source": conversation.source,
         "source_gone_at": conversation.source_gone_at,
     }
@@ -63,6 +65,8 @@ def conversation_of(row: Row[Any]) -> Conversation:
         human_utterances=row.human_utterances,
         is_between_people=row.is_between_people,
         usage=Usage(**row.usage),
+        room=row.room,
+        is_live=row.is_live,
         source=row.source,
         source_gone_at=row.source_gone_at,
     )

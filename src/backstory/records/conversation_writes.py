@@ -7,7 +7,7 @@ from sqlalchemy import BindParameter, Connection, Executable, bindparam, delete,
 
 from backstory.model.passage import Passage
 from backstory.records import schema
-from backstory.records.conversation_states import State, differing, reworded
+from backstory.records.conversation_states import Columns, State, differing, reworded
 from backstory.records.paging import batched
 from backstory.records.passages import Passages
 
@@ -31,6 +31,13 @@ _INSERT_TOUCH: Final = insert(_TOUCHES)
 _DELETE_TOUCH: Final = delete(_TOUCHES).where(
     _TOUCHES.c.message == bindparam("of"), _TOUCHES.c.path == bindparam("gone")
 )
+
+
+def rewrite(connection: Connection, conversation: Columns) -> None:
+    """Let the row of a conversation be this one."""
+    # Without what names it: SQLite would go through all its turns and messages, to see that they still do.
+    columns = {name: value for name, value in conversation.items() if name not in ("id", "key")}
+    connection.execute(_UPDATE, {"wanted": conversation["id"], **columns})
 
 
 class ConversationWrites:
@@ -64,7 +71,7 @@ class ConversationWrites:
         if before.conversation is None:
             self._connection.execute(_INSERT, after.conversation)
         else:
-            self._connection.execute(_UPDATE, {"wanted": after.conversation["id"], **after.conversation})
+            rewrite(self._connection, after.conversation)
 
     def _remove_touches(self, before: State, after: State) -> None:
         gone = [key for key in differing(before.touches, after.touches) if key in before.touches]

@@ -21,10 +21,11 @@ from backstory.model.project import ALL_PROJECTS, Project
 from backstory.model.transcript import Title, TitleSource
 from backstory.model.upkeep import Target
 from backstory.records import schema
-from backstory.records.conversation_reads import ConversationReads
+from backstory.records.conversation_growth import GrowingConversations
 from backstory.records.conversation_states import Columns, State, to_index, to_label, to_link
 from backstory.records.conversation_writes import ConversationWrites
 from backstory.records.marks import Marks
+from backstory.records.paging import IDS_AT_ONCE
 from backstory.records.passages import Passages
 from backstory.records.projects import Projects
 
@@ -66,13 +67,13 @@ _UPDATE_TITLE: Final = update(_TITLES).where(_TITLES.c.leaf == bindparam("wanted
 _TITLED: Final = (
     select(_TURNS.c.last_uuid, _CONVERSATIONS.c.id)
     .join(_CONVERSATIONS, _CONVERSATIONS.c.id == _TURNS.c.conversation)
-    .where(_TURNS.c.last_uuid.in_(_IDS))
+    .where(_TURNS.c.last_uuid.in_(_IDS), ~_CONVERSATIONS.c.is_live)
     .where(_CONVERSATIONS.c.title_source.in_([TitleSource.SLUG, TitleSource.FIRST_WORDS, TitleSource.NONE]))
     .order_by(_CONVERSATIONS.c.id, _TURNS.c.number)
 )
 
 
-class Conversations(ConversationReads):
+class Conversations(GrowingConversations):
     """What was said between people and agents."""
 
     def replace(
@@ -101,8 +102,11 @@ class Conversations(ConversationReads):
 
     def forget(self, ids: Iterable[str]) -> None:
         """Let conversations be no more; messages that others name stay with them."""
-        for id in ids:
-            self._rewrite(self._state(id), State(), {})
+        for id, conversation in self.find(ALL_PROJECTS, ids).items():
+            if not conversation.is_live:
+                self._rewrite(self._state(id), State(), {})
+            while conversation.is_live and self.shorten(id, IDS_AT_ONCE):
+                pass
 
     def mark_gone(self, path: str, at: datetime | None) -> None:
         """Note since when the file that conversations were read from is not there; None: it is there."""

@@ -11,13 +11,20 @@ from backstory.records import schema
 from backstory.records.paging import batched
 from backstory.records.store import Store
 
+#: Why a mark is set aside that came when too many waited.
+DEFERRED: Final = "waits for a backfill"
+
 _MARKS: Final = schema.marks
 _COLUMNS: Final = _MARKS.c
 
 _AT: Final = _COLUMNS.target == bindparam("at")
 _ABOUT: Final = _COLUMNS.subject.in_(bindparam("subjects", expanding=True))
-_WAITING: Final = _COLUMNS.refusal.is_(None)
-_REFUSED: Final = _COLUMNS.refusal.is_not(None)
+# A deferred mark has its revision below zero. So who asks for what waits does not walk past 100,000 that are
+# deferred, which takes 15 ms, and those are counted by the index alone.
+_DEFERRED: Final = _COLUMNS.revision < 0
+_IN_LINE: Final = _COLUMNS.revision > 0
+_WAITING: Final = _COLUMNS.refusal.is_(None) & _IN_LINE
+_REFUSED: Final = _COLUMNS.refusal.is_not(None) & _IN_LINE
 _AS_READ: Final = (
     (_COLUMNS.target == bindparam("at"))
     & (_COLUMNS.subject == bindparam("about"))
@@ -42,7 +49,24 @@ _CLEAR_IN: Final = delete(_MARKS).where(
 _OF: Final = select(_MARKS).where(_AT, _ABOUT)
 _CLEAR: Final = delete(_MARKS).where(_AS_READ)
 _REFUSE: Final = update(_MARKS).where(_AS_READ)
-_COUNT: Final = select(_COLUMNS.target, func.count()).where(_WAITING).group_by(_COLUMNS.target)
+_COUNT: Final = select(func.count()).where(_AT, _WAITING)
+_COUNT_REFUSED: Final = select(func.count()).where(_AT, _REFUSED)
+_COUNT_DEFERRED: Final = select(func.count()).where(_AT, _DEFERRED)
+_COUNT_WAITING: Final = select(func.count()).select_from(
+    select(_COLUMNS.subject)
+    .where(_AT, _WAITING, _COLUMNS.place == bindparam("inside"))
+    .order_by(_COLUMNS.revision)
+    .limit(bindparam("most"))
+    .subquery()
+)
+_DEFER: Final = (
+    update(_MARKS).where(_AT, _ABOUT).values(refusal=DEFERRED, revision=-func.abs(_COLUMNS.revision))
+)
+_FORGIVE: Final = update(_MARKS).values(refusal=None, revision=func.abs(_COLUMNS.revision))
+_OLDEST_DEFERRED: Final = (
+    select(_COLUMNS.subject).where(_AT, _DEFERRED).order_by(_COLUMNS.revision.desc()).limit(bindparam("most"))
+)
+_TAKE_UP: Final = _FORGIVE.where(_AT, _COLUMNS.subject.in_(_OLDEST_DEFERRED))
 
 
 class Marks:
@@ -112,13 +136,23 @@ class Marks:
         """Set a mark aside: the engine will not take this content."""
         self._connection.execute(_REFUSE, _key(mark) | {"refusal": why[:1000]})
 
+    def defer(self, subjects: Iterable[str]) -> None:
+        """Let subjects that wait for their vectors wait until they are taken up."""
+        for page in batched(subjects):
+            self._connection.execute(_DEFER, {"at": Target.VECTORS.value, "subjects": page})
+
+    def take_up(self, limit: int) -> int:
+        """Let the oldest deferred marks wait like all others; how many they were."""
+        return self._connection.execute(_TAKE_UP, {"at": Target.VECTORS.value, "most": limit}).rowcount
+
     def forgive(self) -> None:
-        """Let refused marks be tried again."""
-        self._connection.execute(update(_MARKS).values(refusal=None))
+        """Let refused marks be tried again, and deferred ones."""
+        self._connection.execute(_FORGIVE.where(_COLUMNS.refusal.is_not(None)))
 
     def count(self) -> Mapping[Target, int]:
         """How many wait for each target."""
-        return {Target(target): count for target, count in self._connection.execute(_COUNT)}
+        counts = {target: self._connection.scalar(_COUNT, {"at": target.value}) or 0 for target in Target}
+        return {target: count for target, count in counts.items() if count}
 
     def count_in(self, target: Target, project: Project) -> int:
         """How many of a project wait for a target, refused or not."""
@@ -126,8 +160,17 @@ class Marks:
         return self._connection.scalar(own, {"at": target.value}) or 0
 
     def count_refused(self, target: Target) -> int:
-        """How many were set aside."""
-        return self._connection.scalar(select(func.count()).where(_AT, _REFUSED), {"at": target.value}) or 0
+        """How many the engine would not take."""
+        return self._connection.scalar(_COUNT_REFUSED, {"at": target.value}) or 0
+
+    def count_deferred(self) -> int:
+        """How many wait for a backfill."""
+        return self._connection.scalar(_COUNT_DEFERRED, {"at": Target.VECTORS.value}) or 0
+
+    def count_waiting(self, target: Target, place: str, most: int) -> int:
+        """How many of a place wait for a target; no more than so many are counted."""
+        values = {"at": target.value, "inside": place, "most": most}
+        return self._connection.scalar(_COUNT_WAITING, values) or 0
 
     def _read(self, query: Select[Any], **parameters: object) -> list[Mark]:
         rows = self._connection.execute(query, parameters)

@@ -1,4 +1,7 @@
-"""Reading messages: their texts, where they stand, what is known of them, and the files they touched."""
+"""Reading messages: their texts, what is known of them, and the files they touched.
+
+Where they stand is read in `chain_reads`.
+"""
 
 import json
 from collections import defaultdict
@@ -6,25 +9,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from sqlalchemy import (
-    BindParameter,
-    Connection,
-    Executable,
-    Integer,
-    Row,
-    String,
-    bindparam,
-    cast,
-    func,
-    select,
-    union_all,
-)
+from sqlalchemy import BindParameter, Integer, Row, String, bindparam, cast, func, select
 
 from backstory.model.conversation import Message, Role, Touch
-from backstory.model.keeping import Link, MessageCues, linked, prose_of
+from backstory.model.keeping import REACH, MessageCues, prose_of
 from backstory.model.project import Project, Scope
 from backstory.records import schema
-from backstory.records.conversation_rows import MESSAGE_COLUMNS, last_part, message_of
+from backstory.records.chain_reads import ChainReads
+from backstory.records.conversation_rows import last_part, message_of
 from backstory.records.paging import batched
 
 _AnyRow = Row[*tuple[Any, ...]]
@@ -32,7 +24,6 @@ _AnyRow = Row[*tuple[Any, ...]]
 _CONVERSATIONS: Final = schema.conversations
 _MESSAGES: Final = schema.messages
 _TOUCHES: Final = schema.touches
-_TURNS: Final = schema.turns
 _PASSAGES: Final = schema.passages
 
 _IDS: Final[BindParameter[str]] = bindparam("ids", expanding=True)
@@ -57,16 +48,15 @@ _CUES: Final = (
     .where(_MESSAGES.c.id.in_(_IDS))
 )
 _TERMS: Final = select(_PASSAGES.c.id, _PASSAGES.c.terms).where(_PASSAGES.c.id.in_(_IDS))
-_CHAIN: Final = (
-    select(_TURNS.c.number, _TURNS.c.user_message, _TURNS.c.assistant_message, _TURNS.c.tool_message)
-    .where(_TURNS.c.conversation == bindparam("conversation"))
-    .order_by(_TURNS.c.number)
+_NEAR: Final = _MESSAGES.alias("near")
+_IS_NEAR: Final = (_NEAR.c.conversation == _MESSAGES.c.conversation) & _NEAR.c.place.between(
+    _MESSAGES.c.place - REACH, _MESSAGES.c.place
 )
-_NAMING: Final = union_all(
-    *(
-        select(_TURNS.c[column].label("id"), _TURNS.c.conversation).where(_TURNS.c[column].in_(_IDS))
-        for column in MESSAGE_COLUMNS.values()
-    )
+_TERMS_AROUND: Final = (
+    select(_MESSAGES.c.id, _NEAR.c.id.label("near"), _PASSAGES.c.terms)
+    .join(_NEAR, _IS_NEAR)
+    .join(_PASSAGES, _PASSAGES.c.id == _NEAR.c.id)
+    .where(_MESSAGES.c.id.in_(_IDS), (_NEAR.c.role != Role.TOOL.value) | (_NEAR.c.id == _MESSAGES.c.id))
 )
 _TOUCHES_OF: Final = select(_TOUCHES).where(_TOUCHES.c.message.in_(_IDS)).order_by(_TOUCHES.c.path)
 _FILES_OF: Final = (
@@ -94,11 +84,8 @@ _TOUCHING_INSIDE: Final = _TOUCHING.where(_TOUCHES.c.project == bindparam("proje
 _TOUCHING_ANYWHERE: Final = _TOUCHING.where(_TOUCHES.c.project.in_(select(schema.projects.c.name)))
 
 
-class MessageReads:
+class MessageReads(ChainReads):
     """What is kept of messages."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
 
     def messages(self, ids: Iterable[str]) -> Mapping[str, Message]:
         """Those of the ids that are messages, with their texts and what they touched."""
@@ -120,23 +107,18 @@ class MessageReads:
             )
         }
 
-    def chain(self, conversation: str) -> list[Link]:
-        """All messages of a conversation in order, also those that another one holds."""
-        rows = self._connection.execute(_CHAIN, {"conversation": conversation}).all()
-        return linked((number, user, assistant, tool) for number, user, assistant, tool in rows)
-
     def all_terms(self, conversation: str) -> list[str]:
         """The terms of each prose message of a conversation, in order."""
         ids = [link.id for link in prose_of(self.chain(conversation))]
         terms = {row.id: row.terms for row in self._paged(_TERMS, ids)}
         return [terms[id] for id in ids]
 
-    def naming(self, ids: Iterable[str]) -> Mapping[str, list[str]]:
-        """The conversations in which each message stands: its own, and forks of it."""
-        naming: dict[str, set[str]] = defaultdict(set)
-        for row in self._paged(_NAMING, ids):
-            naming[row.id].add(row.conversation)
-        return {id: sorted(conversations) for id, conversations in naming.items()}
+    def terms_around(self, ids: Iterable[str]) -> Mapping[str, Sequence[str]]:
+        """The terms of each message, and after them those of the rest of its window."""
+        around: dict[str, list[str]] = defaultdict(list)
+        for row in self._paged(_TERMS_AROUND, ids):
+            around[row.id].insert(0 if row.near == row.id else len(around[row.id]), row.terms)
+        return around
 
     def files(self, conversation: str) -> list[Touch]:
         """Every file that a conversation's own messages touched, once."""
@@ -174,10 +156,6 @@ class MessageReads:
             touches[row.message].append(Touch(row.path, row.changed))
         for row in rows:
             yield message_of(row, touches.get(row.id, []))
-
-    def _paged(self, query: Executable, ids: Iterable[str]) -> Iterator[_AnyRow]:
-        for page in batched(ids):
-            yield from self._connection.execute(query, {"ids": page}).all()
 
 
 def _seconds(at: str) -> float:

@@ -24,6 +24,7 @@ from backstory.records.faults import CORRUPT_HINT, translated
 from backstory.records.generations import Generations
 from backstory.records.keywords import Keywords
 from backstory.records.links import Links
+from backstory.records.live import LiveRecords
 from backstory.records.marks import Marks
 from backstory.records.memories import Memories
 from backstory.records.migrations import migrate
@@ -55,6 +56,10 @@ class Transaction:
     @cached_property
     def conversations(self) -> Conversations:
         return Conversations(self._connection)
+
+    @cached_property
+    def live(self) -> LiveRecords:
+        return LiveRecords(self._connection)
 
     @cached_property
     def transcript_files(self) -> TranscriptFiles:

@@ -61,7 +61,8 @@ def change_of(records: Transaction, graph: GraphKey, marks: Sequence[Mark]) -> G
     ids = [mark.subject for mark in marks if mark.place == NodeType.CONVERSATION_MESSAGE]
     marked = records.conversations.of_keys(keys)
     messages = records.conversations.messages(ids)
-    talks = _talks(records, graph.project, messages)
+    standing = records.conversations.standing(messages)
+    talks = records.conversations.find(graph.project, standing)
     touched = {touch.path for message in messages.values() for touch in message.touches}
     conversations = {each.id: each for each in (*marked.values(), *talks.values())}
     return GraphChange(
@@ -77,7 +78,11 @@ def change_of(records: Transaction, graph: GraphKey, marks: Sequence[Mark]) -> G
             *file_nodes(records, graph.project, touched),
         ],
         edges=[
-            *_edges_of_messages(records, talks, messages),
+            *(
+                edge
+                for id, talk in talks.items()
+                for edge in _edges_of_messages(records, talk, messages, standing[id].values())
+            ),
             *(edge for each in messages.values() for edge in touches_of(graph.project, each)),
             *(edge for each in marked.values() for edge in _family(records, each)),
         ],
@@ -90,26 +95,19 @@ def file_nodes(records: Transaction, project: Project, paths: Collection[str]) -
         yield _file_node(project, path, at)
 
 
-def _talks(records: Transaction, project: Project, messages: Iterable[str]) -> Mapping[str, Conversation]:
-    """The conversations in which messages stand."""
-    naming = records.conversations.naming(messages).values()
-    return records.conversations.find(project, {id for conversations in naming for id in conversations})
-
-
 def _edges_of_messages(
-    records: Transaction, talks: Mapping[str, Conversation], messages: Mapping[str, Message]
+    records: Transaction, conversation: Conversation, messages: Mapping[str, Message], turns: Iterable[int]
 ) -> Iterator[Edge]:
-    """The edges from conversations to messages and to what these touched, and between messages."""
-    for id, conversation in talks.items():
-        links = records.conversations.chain(id)
-        yield from _parts(conversation, [link for link in links if link.id in messages])
-        for edge in _steps(conversation, links):
+    """The edges from a conversation to some messages and to what these touched, and between messages."""
+    for stretch in records.conversations.stretches(conversation.id, turns):
+        yield from _parts(conversation, [link for link in stretch if link.id in messages])
+        for edge in _steps(conversation, stretch):
             if edge.start.id in messages or edge.end.id in messages:
                 yield edge
-        own = [message for message in messages.values() if message.conversation == id]
-        if paths := {touch.path for message in own for touch in message.touches}:
-            files = records.conversations.files(id)
-            yield from files_of(conversation, [touch for touch in files if touch.path in paths])
+    own = [message for message in messages.values() if message.conversation == conversation.id]
+    if paths := {touch.path for message in own for touch in message.touches}:
+        files = records.conversations.files(conversation.id)
+        yield from files_of(conversation, [touch for touch in files if touch.path in paths])
 
 
 def _family(records: Transaction, conversation: Conversation) -> Iterator[Edge]:
