@@ -66,3 +66,35 @@ def test_it_rests_when_there_is_nothing_to_do(engine: Engine, monkeypatch: pytes
 
     assert not resting
     assert worker.resting
+
+
+def test_whoever_leaves_work_wakes_it(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked = threading.Semaphore(0)
+
+    def upkeep(engine: Engine, work: Work) -> bool:
+        looked.release()
+        return False
+
+    monkeypatch.setattr("backstory.http.worker.upkeep", upkeep)
+    with Worker(engine, idle_s=600):
+        assert looked.acquire(timeout=60)
+        engine.work_waits.set()
+        assert looked.acquire(timeout=60)
+
+
+def test_upkeep_that_fails_keeps_conversations_from_nothing(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps, failure = Steps(True, False), BackstoryError("no upkeep today")
+    told: list[BackstoryError | None] = []
+
+    def upkeep(engine: Engine, work: Work) -> bool:
+        raise failure
+
+    monkeypatch.setattr("backstory.http.worker.upkeep", upkeep)
+    monkeypatch.setattr("backstory.http.worker.background.step", steps)
+    with Worker(engine, idle_s=0.001, watching=lambda took_s, error: told.append(error)) as worker:
+        steps.done.wait()
+
+    assert worker.last_error is failure
+    assert set(told) == {failure}

@@ -1,7 +1,7 @@
 """The thread that does upkeep while requests are served.
 
-It repeats bounded steps while there is something to do, then waits until it is woken or a while
-has passed. A failure is logged and tried again later; marks remember what is left.
+It repeats bounded steps while there is something to do, then waits until somebody leaves work or a while
+has passed. A failure is logged and tried again later; the records remember what is left.
 """
 
 import logging
@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from typing import Final, Self
 
+from backstory.actions.conversations import background
 from backstory.actions.projection.upkeep import upkeep
 from backstory.engine import Engine, Work
 from backstory.errors import BackstoryError, Cancelled
@@ -32,7 +33,6 @@ class Worker:
         self._idle_s = idle_s
         self._watching = watching
         self._work = Work()
-        self._woken = threading.Event()
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="backstory-upkeep", daemon=True)
         self.last_error: BackstoryError | None = None
@@ -48,13 +48,13 @@ class Worker:
 
     def wake(self) -> None:
         """Look for work now rather than later."""
-        self._woken.set()
+        self._engine.work_waits.set()
 
     def stop(self) -> None:
         """Finish the present step and end the thread."""
         self._stopping.set()
         self._work.cancel()
-        self._woken.set()
+        self.wake()
         self._thread.join()
 
     def _run(self) -> None:
@@ -62,27 +62,27 @@ class Worker:
             self.resting = False
             if not self._step():
                 self.resting = True
-                self._woken.wait(self._idle_s)
-                self._woken.clear()
+                self._engine.work_waits.wait(self._idle_s)
+                self._engine.work_waits.clear()
 
     def _step(self) -> bool:
+        """A step of each kind: one that fails does not keep the other from its turn."""
         began = time.perf_counter()
-        try:
-            with unexpected_told("upkeep"):
-                more = upkeep(self._engine, self._work)
-        except Cancelled:
-            return False
-        except BackstoryError as error:
-            if repr(error) != repr(self.last_error):
-                _log.warning("upkeep failed and will be tried again: %s", error)
-            self.last_error = error
-            self._tell(began, error)
-            return False
-        self.last_error = None
-        if more:
-            self._tell(began, None)
-        return more
+        done, failures = False, []
+        for kind in (upkeep, background.step):
+            try:
+                with unexpected_told("upkeep"):
+                    done = kind(self._engine, self._work) or done
+            except Cancelled:
+                return False
+            except BackstoryError as error:
+                failures.append(error)
+        self._note(failures[0] if failures else None)
+        if self._watching and (done or failures):
+            self._watching(time.perf_counter() - began, self.last_error)
+        return done
 
-    def _tell(self, began: float, error: BackstoryError | None) -> None:
-        if self._watching:
-            self._watching(time.perf_counter() - began, error)
+    def _note(self, error: BackstoryError | None) -> None:
+        if error and repr(error) != repr(self.last_error):
+            _log.warning("upkeep failed and will be tried again: %s", error)
+        self.last_error = error

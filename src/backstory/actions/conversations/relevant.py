@@ -1,0 +1,137 @@
+"""The turns that answer a question well enough for a context, by meaning, by words and by files."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Final
+
+from backstory.actions.transcripts.finding import RankedTurn, RankedTurns, ranked_turns
+from backstory.engine import Engine, Transaction
+from backstory.errors import NotFound
+from backstory.model.context import ContextTurn
+from backstory.model.conversation import Role, TurnText
+from backstory.model.live import TurnWindow
+from backstory.model.project import Scope
+from backstory.model.search import TurnQuery
+from backstory.ranking.relevance import JUDGED, Evidence, relevances
+from backstory.ranking.words import terms
+
+_MEANINGS: Final = ("meaning", "window meaning")
+
+
+@dataclass(frozen=True, slots=True)
+class RelevantTurns:
+    """Turns with their relevance, best ranked first; how many before the last of them were not good enough.
+
+    `is_widened`: none was between the times asked for, and so all times were asked.
+    """
+
+    turns: Sequence[tuple[ContextTurn, float]] = ()
+    below: int = 0
+    is_widened: bool = False
+    degraded: Sequence[str] = ()
+
+
+def relevant_turns(
+    engine: Engine, scope: Scope, query: TurnQuery, *, most: int, threshold: float
+) -> RelevantTurns:
+    """The best turns that reach the threshold, none from outside the scope."""
+    try:
+        found = _good_enough(engine, scope, query, most, threshold)
+        if not found.places and query.since:
+            wider = replace(query, since=None)
+            found = replace(_good_enough(engine, scope, wider, most, threshold), is_widened=True)
+    except NotFound:  # the storage has the conversation: search will have it in a moment
+        return RelevantTurns(degraded=["nothing was found: search does not know this conversation yet"])
+    turns = _texts(engine, scope, [turn for turn, _ in found.places])
+    return RelevantTurns(
+        [(turns[_place(turn)], relevance) for turn, relevance in found.places if _place(turn) in turns],
+        found.below,
+        found.is_widened,
+        found.degraded,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    places: Sequence[tuple[RankedTurn, float]]
+    below: int
+    degraded: Sequence[str]
+    is_widened: bool = False
+
+
+def _good_enough(engine: Engine, scope: Scope, query: TurnQuery, most: int, threshold: float) -> _Found:
+    ranked = ranked_turns(engine, scope, query)
+    judged = ranked.turns[:JUDGED]
+    with engine.records.reading() as records:
+        evidence = _evidence(records, judged, ranked)
+    good: list[tuple[RankedTurn, float]] = []
+    below = 0
+    for turn, relevance in zip(judged, relevances(terms(query.text), evidence), strict=True):
+        if len(good) == most:
+            break
+        if relevance >= threshold:
+            good.append((turn, relevance))
+        else:
+            below += 1
+    return _Found(good, below, ranked.degraded)
+
+
+def _evidence(records: Transaction, judged: Sequence[RankedTurn], ranked: RankedTurns) -> list[Evidence]:
+    ids = [turn.best.id for turn in judged]
+    around = records.conversations.terms_around(ids)
+    meanings = _meanings(ids, ranked)
+    return [
+        Evidence(meanings[id], own, " ".join((own, *before)))
+        for id in ids
+        for own, *before in [around.get(id, ("",))]
+    ]
+
+
+def _meanings(ids: Sequence[str], ranked: RankedTurns) -> Mapping[str, float | None]:
+    """How near each is, on average of the lists; none for what is not in the index yet.
+
+    What a list lacks is farther away than all that it has.
+    """
+    lists = [ranked.lists[name] for name in _MEANINGS if ranked.lists.get(name)]
+    known = [({each.id: each.score for each in scored}, scored[-1].score) for scored in lists]
+    waiting = {each.id for each in ranked.lists.get("new words", ())}
+    return {
+        id: None
+        if id in waiting or not known
+        else sum(scores.get(id, least) for scores, least in known) / len(known)
+        for id in ids
+    }
+
+
+def _place(turn: RankedTurn) -> tuple[str, int]:
+    return turn.conversation, turn.turn
+
+
+def _texts(
+    engine: Engine, scope: Scope, turns: Sequence[RankedTurn]
+) -> Mapping[tuple[str, int], ContextTurn]:
+    """What was said in each turn: of a live conversation as the storage has it, else as the records do."""
+    places = [_place(turn) for turn in turns]
+    with engine.records.reading() as records:
+        conversations = records.conversations.find(scope, {id for id, _ in places})
+        kept = records.conversations.turn_texts(place for place in places if place[0] in conversations)
+    live: dict[str, list[str]] = defaultdict(list)
+    for (id, _), text in kept.items():
+        if conversations[id].is_live:
+            live[id].append(text.turn.last_uuid)
+    texts = {place: _of_records(text) for place, text in kept.items()}
+    for id, turn_ids in live.items():
+        with suppress(NotFound):  # deleted meanwhile
+            for turn in engine.live.storage.turns(id, TurnWindow(ids=turn_ids)):
+                texts[id, turn.number] = ContextTurn.of(turn)
+    return texts
+
+
+def _of_records(text: TurnText) -> ContextTurn:
+    said = text.texts
+    response = said.get(Role.ASSISTANT) or said.get(Role.TOOL, "")
+    return ContextTurn(
+        text.conversation, text.turn.number, said.get(Role.USER, ""), response, text.turn.started_at
+    )
