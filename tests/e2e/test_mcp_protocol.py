@@ -23,9 +23,18 @@ from tests.e2e.counting import Counting
 
 pytestmark = pytest.mark.anyio
 
-#: What the five core tools, and all tools, may cost an agent, at four characters a token.
-CORE_TOKENS = 1_500
-ALL_TOKENS = 3_500
+#: What the six core tools, and all tools, may cost an agent, at four characters a token.
+CORE_TOKENS = 2_050
+ALL_TOKENS = 5_000
+
+CORE = {
+    "memory_search",
+    "memory_add",
+    "search_conversations",
+    "read_conversation",
+    "get_context",
+    "backstory_help",
+}
 
 
 @pytest.fixture(scope="module")
@@ -64,24 +73,29 @@ async def test_the_server_says_who_it_is(engine: Engine, era: str) -> None:
     assert (info.name, info.title, info.version) == ("backstory", "Backstory", backstory.__version__)
     assert instructions is not None
     assert len(instructions.encode()) < MOST_BYTES
-    tools = ("memory_search", "memory_add", "search_conversations", "read_conversation", "backstory_help")
-    for word in (*MEMORY_TYPES, *tools, "project"):
+    for word in (*MEMORY_TYPES, *CORE, "project"):
         assert word in instructions
 
 
 async def test_the_core_toolset_is_always_offered_and_others_on_wish(engine: Engine, era: str) -> None:
-    core = {"memory_search", "memory_add", "search_conversations", "read_conversation", "backstory_help"}
-
     async def shown(*toolsets: str) -> set[str]:
         offered = names(await listed(engine, era, *toolsets))
         assert offered == [name for name in TOOLS if name in offered]  # always in the same order
         return set(offered)
 
-    assert await shown() == core
-    assert await shown("core") == core
-    assert await shown("memory") == core | {"memory_get", "memory_delete"}
-    assert await shown("maintenance") == core | {"memory_statistics"}
-    assert await shown("transcripts") == core | {
+    assert await shown() == CORE
+    assert await shown("core") == CORE
+    assert await shown("memory") == CORE | {"memory_get", "memory_delete"}
+    assert await shown("maintenance") == CORE | {"memory_statistics"}
+    assert await shown("conversations") == CORE | {
+        "create_conversation",
+        "add_turn",
+        "summarize_conversation",
+        "get_conversation_history",
+        "update_conversation",
+        "delete_conversation",
+    }
+    assert await shown("transcripts") == CORE | {
         "list_conversations",
         "read_turn",
         "conversation_index",
@@ -174,10 +188,20 @@ async def test_annotations_are_honest(engine: Engine, era: str) -> None:
     hints = {tool.name: tool.annotations for tool in (await listed(engine, era, "all")).tools}
 
     writing = {name for name, each in hints.items() if each and not each.read_only_hint}
-    assert writing == {"memory_add", "memory_delete", "conversation_index"}
-    assert {name for name, each in hints.items() if each and each.destructive_hint} == {"memory_delete"}
+    assert writing == {
+        "memory_add",
+        "memory_delete",
+        "conversation_index",
+        "create_conversation",
+        "add_turn",
+        "summarize_conversation",
+        "update_conversation",
+        "delete_conversation",
+    }
+    destructive = {name for name, each in hints.items() if each and each.destructive_hint}
+    assert destructive == {"memory_delete", "delete_conversation"}
     idempotent = {name for name, each in hints.items() if each and each.idempotent_hint}
-    assert idempotent == {"memory_delete", "conversation_index"}
+    assert idempotent == destructive | {"conversation_index", "create_conversation", "update_conversation"}
     assert all(each and each.open_world_hint is False for each in hints.values())
 
 

@@ -350,6 +350,7 @@ async def test_help_has_a_text_for_every_topic(connecting: Connecting) -> None:
         "projects",
         "search",
         "conversations",
+        "live",
         "errors",
     ]
     assert texts[0] == overview["text"]

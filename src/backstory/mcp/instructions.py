@@ -20,7 +20,8 @@ without this conversation. Search first, so that nothing is kept twice. Never ad
 
 What was said in earlier sessions is kept by itself: search_conversations finds it, in all projects, and
 read_conversation reads on. Use it for "as we discussed", for how something was solved before, and when
-memory_search does not know.
+memory_search does not know. If you speak in a room whose conversation is kept as it is held (add_turn),
+get_context gives what to read of it before you answer.
 
 Types:
 {chr(10).join(f"- {kind.name}: {kind.about}" for kind in MEMORY_TYPES.values())}

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from backstory.mcp.tool import Tool
-from backstory.mcp.tools import guide, maintenance, memory, project_transcripts, transcripts
+from backstory.mcp.tools import conversations, guide, maintenance, memory, project_transcripts, transcripts
 
 TOOLS: Final[Mapping[str, Tool[Any, Any]]] = {
     tool.name: tool
@@ -12,6 +12,7 @@ TOOLS: Final[Mapping[str, Tool[Any, Any]]] = {
         *memory.TOOLS,
         *transcripts.TOOLS,
         *project_transcripts.TOOLS,
+        *conversations.TOOLS,
         *maintenance.TOOLS,
         *guide.TOOLS,
     )

@@ -60,6 +60,8 @@ It also keeps what was said in every session with a coding agent (see topic conv
 - Search before planning, designing and fixing. Add decisions, requirements, conventions, fixes and
   preferences: one fact a memory, understandable by itself.
 - search_conversations finds what was said in earlier sessions; read_conversation reads on.
+- Bots and agents write live conversations with create_conversation and add_turn; get_context tells what to
+  read of one before answering (see topic live).
 - The project is that of your working folder, unless you name another.
 - Ask for a topic to read more."""
 
@@ -102,7 +104,30 @@ spoke again, numbered from 1. Secrets and what stands in <private> are taken out
   at a time: pass next_offset as offset.
 - Subagents have conversations of their own, with ids like SESSION/AGENT; a search in a session includes them.
 - conversation_export: everything, a page at a time; a text that `continues` goes on in the next page.
-- conversation_index: read in now what is new; the process does it by itself."""
+- conversation_index: read in now what is new; the process does it by itself.
+- Live conversations (see topic live) are found, listed and read like transcripts."""
+
+_LIVE: Final = """\
+A live conversation is written turn by turn while it is held: in a chat room, on a command line, by any
+agent that leaves no transcript. It belongs to your project, unless you name another.
+- create_conversation: one for each room_id of an interface_type; asked again, it gives the one there is.
+- add_turn: query is what the user said, response what was answered. It is safe when the call answers, found
+  by its words at once and by meaning soon after; pending says what has to wait. Secrets and what stands in
+  <private> are taken out. parent_turn_id makes it an answer; thread_id is the first turn of its thread.
+- get_context: what to read before you answer a query, oldest first, within max_tokens. sources says why a
+  part is there: recent (the newest turns), thread (what the newest turn answers), semantic (found by meaning
+  and words, relevance from 0 to 1), summary. degraded says what could not be asked.
+- strategy: just_now (what was said a moment ago; nothing is searched), continuation, new_topic,
+  clarification, quick_lookup, history (what was said long ago), default; fixed takes the numbers of the
+  settings. Left out, it is told from the query, and because says by what.
+- Filters: user_id, room_id, thread_id, metadata (exact values of a turn's metadata). everywhere looks in all
+  conversations of the project, transcripts too; min_score is the relevance that a found turn needs.
+- get_conversation_history: as text, markdown, json or prompt. Three tiers: archive (oldest turns), summaries,
+  active (newest turns). left_out counts what did not fit; all of it stays, and read_turn reads it.
+- summarize_conversation: sums up now what is done by itself when there are more turns than stay active.
+- update_conversation: title and metadata; a metadata key set to null is removed. delete_conversation: found
+  no more; 'backstory conversations restore' takes it back.
+- Its id is the session_id of search_conversations, read_conversation and read_turn."""
 
 _ERRORS: Final = f"""\
 An error says what is wrong and, as a hint, what to do.
@@ -110,6 +135,7 @@ An error says what is wrong and, as a hint, what to do.
   {MAX_CONTENT_CHARS:,} characters, metadata {MAX_METADATA_BYTES:,} bytes.
 - There is no memory with an id: it was deleted, or it is in another project (see topic projects).
 - There is no conversation with an id: list_conversations and search_conversations give session ids.
+- There is no live conversation with an id: it was deleted, is a transcript, or is in another project.
 - The cursor belongs to another search, or is damaged: search again without it.
 - `pending` in an answer is no error: the memory is kept, and will be found by meaning later.
 - A tool failed unexpectedly: its log has the reason; `backstory doctor` checks the store."""
@@ -144,6 +170,7 @@ TOPICS: Final[Mapping[str, Callable[[Toolbox], str]]] = {
     "projects": lambda _: _PROJECTS,
     "search": lambda _: _SEARCH,
     "conversations": lambda _: _CONVERSATIONS,
+    "live": lambda _: _LIVE,
     "errors": lambda _: _ERRORS,
 }
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from pydantic import Field, WithJsonSchema
+from pydantic import Field
 
 from backstory.mcp import moments
 from backstory.mcp.arguments import Arguments
@@ -12,6 +12,7 @@ from backstory.mcp.tools.parameters import (
     MemoryIdText,
     MemoryTypeName,
     PageCursor,
+    PlainValue,
     ReadingProject,
     WritingProject,
 )
@@ -19,12 +20,6 @@ from backstory.model.graph import RelationshipType
 from backstory.model.memory import DEFAULT_IMPORTANCE, MAX_CONTENT_CHARS, MemoryId, NewMemory, Relationship
 from backstory.model.project import Scope
 from backstory.model.search import DEFAULT_LIMIT, MAX_LIMIT, MemoryQuery
-
-# Not as one list of types, which is more than some clients' schema readers take.
-_Value = Annotated[
-    str | int | float | bool,
-    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}]}),
-]
 
 
 class Link(Arguments):
@@ -102,7 +97,7 @@ class SearchAsked(Arguments):
         Field(alias="to", max_length=40, description="Created at or before; a date includes its day."),
     ] = None
     metadata: Annotated[
-        dict[str, _Value], Field(description="Only memories whose metadata has exactly these values.")
+        dict[str, PlainValue], Field(description="Only memories whose metadata has exactly these values.")
     ] = Field(default_factory=dict)
     project: ReadingProject = None
     limit: Annotated[int, Field(ge=1, le=MAX_LIMIT, description="Hits on a page.")] = DEFAULT_LIMIT

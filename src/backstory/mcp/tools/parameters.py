@@ -20,6 +20,12 @@ MemoryTypeName = Annotated[
 
 MemoryIdText = Annotated[str, Field(min_length=1, max_length=100, description="Id of the memory.")]
 
+# Not as one list of types, which is more than some clients' schema readers take.
+PlainValue = Annotated[
+    str | int | float | bool,
+    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}]}),
+]
+
 WritingProject = Annotated[
     str | None,
     Field(

@@ -9,7 +9,7 @@ from pydantic import Field
 from backstory.mcp import moments
 from backstory.mcp.arguments import Arguments
 from backstory.mcp.cursors import Cursor
-from backstory.mcp.tools.parameters import AnyProject, PageCursor, ReadingProject
+from backstory.mcp.tools.parameters import AnyProject, PageCursor, PlainValue, ReadingProject
 from backstory.model.conversation import Role
 from backstory.model.project import Scope
 from backstory.model.search import DEFAULT_LIMIT, MAX_LIMIT, TurnQuery
@@ -42,6 +42,15 @@ Until = Annotated[
 ]
 
 
+UserId = Annotated[str | None, Field(min_length=1, max_length=300, description="Only turns of this user.")]
+ThreadId = Annotated[
+    str | None, Field(min_length=1, max_length=100, description="Only the thread that began with this turn.")
+]
+TurnMetadata = Annotated[
+    dict[str, PlainValue], Field(description="Only turns whose metadata has exactly these values.")
+]
+
+
 class SearchAsked(Arguments):
     """What search_conversations takes."""
 
@@ -53,11 +62,15 @@ class SearchAsked(Arguments):
     since: Since = None
     until: Until = None
     interface_type: Annotated[
-        str | None, Field(min_length=1, max_length=100, description="Only of this agent: claude-code, codex.")
+        str | None,
+        Field(min_length=1, max_length=100, description="Only of this kind: claude-code, codex, matrix."),
     ] = None
     room_id: Annotated[
-        str | None, Field(min_length=1, max_length=200, description="Only of this chat room.")
+        str | None, Field(min_length=1, max_length=300, description="Only of this chat room.")
     ] = None
+    user_id: UserId = None
+    thread_id: ThreadId = None
+    metadata: TurnMetadata = Field(default_factory=dict)
     project: AnyProject = None
     limit: Hits = DEFAULT_LIMIT
     cursor: PageCursor = None
@@ -70,6 +83,9 @@ class SearchAsked(Arguments):
             role=self.role,
             interface_type=self.interface_type,
             room=self.room_id,
+            user=self.user_id,
+            thread=self.thread_id,
+            metadata=self.metadata,
             since=_since(self.since),
             until=_until(self.until, page),
             limit=self.limit,

@@ -76,8 +76,8 @@ TOOLS: Final[tuple[Tool[Any, Any], ...]] = (
         name="search_conversations",
         title="Search conversations",
         description=(
-            "Find what was said in earlier sessions with coding agents, of any project: what the user asked"
-            " for, how something was solved, commands and their results."
+            "Find what was said in earlier sessions with agents, of any project: what the user asked for,"
+            " how something was solved, commands and their results."
         ),
         toolsets=(CORE, TRANSCRIPTS),
         annotations=_READING,
