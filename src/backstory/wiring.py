@@ -6,6 +6,7 @@ from datetime import timedelta
 from functools import partial
 from typing import assert_never
 
+from backstory.actions.conversations.migrate import CHOICE
 from backstory.actions.projection import session
 from backstory.adapters.conversations.in_memory import InMemoryConversationStorage
 from backstory.adapters.conversations.jsonl import JsonlConversationStorage
@@ -17,8 +18,8 @@ from backstory.adapters.qdrant_edge import QdrantEdgeVectorStore
 from backstory.adapters.summarizers.extractive import ExtractiveSummarizer
 from backstory.adapters.summarizers.llm import Api, LanguageModel, LlmSummarizer
 from backstory.engine import Engine, LiveStorages, TranscriptPlaces
-from backstory.errors import BackstoryError, SettingsError
-from backstory.model.live import ContextLimits, Switches, TierLimits
+from backstory.errors import BackstoryError, InputError, SettingsError
+from backstory.model.live import ContextLimits, TierLimits
 from backstory.model.upkeep import CacheUse
 from backstory.ports import ConversationStorage, Embedder, GraphStore, Summarizer, VectorStore
 from backstory.records.owner import owning
@@ -43,6 +44,7 @@ from backstory.settings.choices import (
     Voyage,
     unsupported,
 )
+from backstory.settings.switches import FollowedSwitches
 
 
 @contextmanager
@@ -59,7 +61,7 @@ def open_engine(settings: Settings) -> Iterator[Engine]:
             vectors=stack.enter_context(_vectors(settings.vectors)),
             graph=stack.enter_context(_graph(settings.graph)),
             embedder=embedder,
-            live=LiveStorages(partial(_storage, settings, records, stack), settings.context.storage),
+            live=LiveStorages(partial(_storage, settings, records, stack), _storage_name(settings, records)),
             summarizer=_summarizer(settings, plain),
             home=where.home,
             min_free_bytes=settings.limits.min_free_bytes,
@@ -69,7 +71,7 @@ def open_engine(settings: Settings) -> Iterator[Engine]:
             tiers=_tiers(settings),
             context=_context(settings),
             queue_max=settings.embedding.queue_max,
-            switches=lambda: Switches(settings.search.vector_writes, settings.search.semantic),
+            switches=FollowedSwitches(settings),
         )
         session.begin(engine)
         stack.callback(session.end, engine)
@@ -106,6 +108,14 @@ def _context(settings: Settings) -> ContextLimits:
     return ContextLimits(wanted.recent_messages, wanted.semantic_messages, wanted.semantic_threshold, window)
 
 
+def _storage_name(settings: Settings, records: Records) -> str:
+    """Where live conversations are: where a setting says, else where they were moved to."""
+    with records.reading() as transaction:
+        moved_to = transaction.store.get(CHOICE)
+    was_set = settings.chosen("BACKSTORY_CONVERSATION_STORAGE")
+    return settings.context.storage if was_set or moved_to is None else moved_to
+
+
 def _storage(settings: Settings, records: Records, stack: ExitStack, name: str) -> ConversationStorage:
     """Open one of the places for live conversations; it is closed with the engine."""
     match name:
@@ -120,8 +130,12 @@ def _storage(settings: Settings, records: Records, stack: ExitStack, name: str) 
                     compaction_interval_s=wanted.compaction_interval_ms / 1000,
                 )
             )
-        case _:
+        case "memory":
             return InMemoryConversationStorage()
+        case _:
+            raise InputError(
+                f"live conversations cannot be kept in {name}", hint="it can be records, jsonl or memory"
+            )
 
 
 def _summarizer(settings: Settings, embedder: Embedder) -> Summarizer:

@@ -18,6 +18,7 @@ from backstory.bridge.locking import try_lock
 from backstory.bridge.whereabouts import Whereabouts
 from backstory.cli import backstory, doctor, process_checks
 from backstory.cli.check import Check
+from backstory.cli.conversation_checks import conversation_checks, conversation_files, moved_to
 from backstory.cli.doctor import LIBRARIES, data_folder, library, python, records_file, sqlite
 from backstory.cli.process_checks import no_process, port, token
 from backstory.settings import read_settings
@@ -287,3 +288,78 @@ def test_a_port_that_nobody_chose_may_be_taken(tmp_path: Path, monkeypatch: pyte
 
 def test_any_free_port_is_always_there(tmp_path: Path) -> None:
     assert port(read_settings({"BACKSTORY_HOME": str(tmp_path), "MCP_PORT": "0"})).finding == "any free one"
+
+
+class TestConversations:
+    """Where live conversations are, while no process runs."""
+
+    def test_they_are_where_they_were_moved_to(self, tmp_path: Path) -> None:
+        (tmp_path / "backstory.db").touch()
+        _moved(tmp_path / "backstory.db", "jsonl")
+        environ = {"BACKSTORY_HOME": str(tmp_path)}
+
+        (by_default,) = conversation_checks(read_settings(environ))
+        (as_set,) = conversation_checks(
+            read_settings({**environ, "BACKSTORY_CONVERSATION_STORAGE": "records"})
+        )
+
+        assert by_default == Check("conversations", ok=True, finding="kept in jsonl")
+        assert not as_set.ok
+        assert "others were left in jsonl" in as_set.finding
+        assert "set it to jsonl" in str(as_set.remedy)
+
+    def test_without_records_they_are_where_a_setting_says(self, tmp_path: Path) -> None:
+        assert moved_to(tmp_path / "none.db") is None
+        (tmp_path / "other.db").write_bytes(b"not a database" * 100)
+        assert moved_to(tmp_path / "other.db") is None
+
+        (check,) = conversation_checks(read_settings({"BACKSTORY_HOME": str(tmp_path)}))
+
+        assert check.finding == "kept in records"
+
+    @pytest.mark.parametrize(
+        ("first", "last", "ok", "finding"),
+        [
+            (b"{}\n{}\n", b"{}\n", True, "2 in "),
+            (b"{}\n{}\n", b'{}\n{"turn": "broken o', True, "broke off"),
+            (b"{}\n{", b"{}\n", False, "line 2 of "),
+            (b"{}\n{}\n", b"{}\nrubbish\n{}\n", False, "line 2 of "),
+            (b"{}\n{}\n", b"\0" * 100, True, "broke off"),
+            (b"[]\n", b"{}\n", False, "line 1 of "),
+        ],
+        ids=["whole", "torn", "torn before the end", "damaged", "zeros", "no objects"],
+    )
+    def test_their_files_are_read_line_by_line(
+        self, tmp_path: Path, first: bytes, last: bytes, ok: bool, finding: str
+    ) -> None:
+        files = [tmp_path / "1.jsonl", tmp_path / "2.jsonl"]
+        for file, content in zip(files, (first, last), strict=True):
+            file.write_bytes(content)
+
+        check = conversation_files(files)
+
+        assert check.ok == ok
+        assert finding in check.finding
+        assert [file.read_bytes() for file in files] == [first, last]
+
+    def test_a_file_that_cannot_be_read_fails(self, tmp_path: Path) -> None:
+        check = conversation_files([tmp_path])
+
+        assert not check.ok
+        assert "cannot be read" in check.finding
+
+    @pytest.mark.usefixtures("without_libraries")
+    def test_doctor_looks_at_them(self, tmp_path: Path) -> None:
+        folder = tmp_path / "data" / "context"
+        folder.mkdir(parents=True)
+        (folder / "1.jsonl").write_bytes(b"rubbish\n")
+
+        result = examine(tmp_path, BACKSTORY_MIN_FREE_MB="0")
+
+        assert failing(result) == {"conversation files": "keep a copy of it, then restore your newest backup"}
+
+
+def _moved(records: Path, to: str) -> None:
+    with closing(sqlite3.connect(records)) as connection, connection:
+        connection.execute("CREATE TABLE store (key TEXT, value TEXT)")
+        connection.execute("INSERT INTO store VALUES ('conversation_storage', ?)", (to,))

@@ -43,6 +43,8 @@ METRICS = [
     "backstory_memories",
     "backstory_conversations",
     "backstory_messages",
+    "backstory_live_conversations",
+    "backstory_live_turns",
     "backstory_pending_marks",
     "backstory_embedding_cache_hits_total",
     "backstory_embedding_cache_misses_total",
@@ -52,6 +54,9 @@ METRICS = [
     "backstory_upkeep_duration_seconds",
     "conversation_index_duration_seconds",
     "conversation_recall_latency_ms",
+    "conversation_context_duration_seconds",
+    "conversation_embedding_queue_depth",
+    "conversation_embedding_deferred",
     "conversation_pool_utilization_percent",
     "conversation_errors_total",
 ]
@@ -81,9 +86,12 @@ def say_it_everywhere(client: Client) -> None:
             {"id": CANARY, "project": f"/{CANARY}"},
             {CANARY: CANARY},
             {"topic": CANARY, "cursor": CANARY},
+            {"interface_type": CANARY, "room_id": CANARY, "project": CANARY},
+            {"conversation_id": CANARY, "query": CANARY, "title": CANARY},
         ):
             client.call(tool, arguments)
             client.local(tool, arguments, **{"Backstory-Directory": f"/{CANARY}", "Idempotency-Key": CANARY})
+    _say_it_in_a_conversation(client)
     client.call(CANARY, {})
     client.local(CANARY, {CANARY: CANARY})
     client.local("backup", {"target": CANARY})
@@ -104,6 +112,21 @@ def say_it_everywhere(client: Client) -> None:
             client.ask("GET", path, headers=headers)
     client.raw(f"{CANARY} / HTTP/1.1\r\n\r\n".encode())
     client.raw(f"GET / HTTP/1.1\r\n{CANARY} {CANARY}\r\n\r\n".encode())
+
+
+def _say_it_in_a_conversation(client: Client) -> None:
+    new = {"interface_type": CANARY, "room_id": CANARY, "title": CANARY, "project": CANARY}
+    begun = client.local("create_conversation", new).json.get("answer", {})
+    one = {"conversation_id": begun.get("conversation_id", CANARY), "project": CANARY}
+    for _ in range(3):
+        client.local("add_turn", {**one, "query": CANARY, "response": CANARY, "user_name": CANARY})
+    client.local("get_context", {**one, "query": CANARY})
+    client.local("get_conversation_history", one)
+    client.local("conversations_list", {"room_id": CANARY, "project": CANARY})
+    for verb in ("summarize", "delete", "restore"):
+        client.local(f"conversations_{verb}", {"conversation_id": one["conversation_id"]})
+    client.local("conversations_migrate", {"to": CANARY})
+    client.local("conversations_backfill", {"project": CANARY})
 
 
 class TestLog:
@@ -258,6 +281,24 @@ class TestMetrics:
     )
     def test_it_counts_what_happened(self, numbers: str, line: str) -> None:
         assert line in numbers.splitlines()
+
+    def test_live_conversations_and_what_waits_of_them_are_counted(self, tmp_path: Path) -> None:
+        settings = settings_for(tmp_path, EMBEDDING_QUEUE_MAX="1", ENABLE_QDRANT_WRITES="false")
+        with open_engine(settings) as engine, hosted(engine, settings) as (_, client):
+            new = {"interface_type": "cli", "room_id": "kitchen", "project": "shop"}
+            id = client.local("create_conversation", new).json["answer"]["conversation_id"]
+            one = {"conversation_id": id, "project": "shop"}
+            client.local("add_turn", {**one, "query": "How many onions?", "response": "Three."})
+            client.local("get_context", {**one, "query": "What did we say about onions?"})
+            numbers = client.ask("GET", "/metrics").body.decode().splitlines()
+
+        assert {
+            "backstory_live_conversations 1.0",
+            "backstory_live_turns 1.0",
+            "conversation_embedding_queue_depth 1.0",
+            "conversation_embedding_deferred 1.0",
+            "conversation_context_duration_seconds_count 1.0",
+        } <= set(numbers)
 
     def test_steps_of_upkeep_are_counted_and_their_failures_too(self, tmp_path: Path) -> None:
         settings = settings_for(tmp_path)

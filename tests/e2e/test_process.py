@@ -141,6 +141,7 @@ class TestHealth:
             "worker",
             "transcripts",
             "pending",
+            "conversations",
         }
         assert all(check["ok"] and check["finding"] for check in told["checks"].values())
 

@@ -4,9 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from backstory.actions.conversations.migrate import CHOICE
 from backstory.actions.maintenance.statistics import statistics
-from backstory.errors import SettingsError
+from backstory.errors import InputError, SettingsError
 from backstory.model.project import ALL_PROJECTS
+from backstory.records.records import Records
 from backstory.settings import read_settings
 from backstory.wiring import open_engine
 
@@ -47,3 +49,39 @@ def test_an_empty_store_is_ready_and_closed_without_a_trace_of_a_crash(home: Pat
     for _ in range(2):
         with open_engine(settings) as engine, engine.records.reading() as records:
             assert not records.store.get("suspect")
+
+
+@pytest.mark.parametrize(
+    ("moved_to", "setting", "used"),
+    [
+        (None, None, "records"),
+        (None, "jsonl", "jsonl"),
+        ("jsonl", None, "jsonl"),
+        ("jsonl", "records", "records"),
+        ("jsonl", "memory", "memory"),
+    ],
+)
+def test_live_conversations_are_where_a_setting_says_else_where_they_were_moved_to(
+    home: Path, moved_to: str | None, setting: str | None, used: str
+) -> None:
+    chosen = {"BACKSTORY_CONVERSATION_STORAGE": setting} if setting else {}
+    _remember_that_they_were_moved(home, moved_to)
+
+    with open_engine(read_settings({"BACKSTORY_HOME": str(home), **chosen})) as engine:
+        assert engine.live.name == used
+
+
+def test_conversations_in_a_place_of_another_version_are_not_left_behind_in_silence(home: Path) -> None:
+    _remember_that_they_were_moved(home, "paper")
+
+    with (
+        pytest.raises(InputError, match="cannot be kept in paper"),
+        open_engine(read_settings({"BACKSTORY_HOME": str(home)})),
+    ):
+        pass
+
+
+def _remember_that_they_were_moved(home: Path, to: str | None) -> None:
+    with Records.open(home / "backstory.db") as records, records.writing() as transaction:
+        if to:
+            transaction.store.put(CHOICE, to)

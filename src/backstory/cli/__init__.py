@@ -19,6 +19,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "backup": "maintenance",
     "completion": "completion",
     "config": "config",
+    "conversations": "conversations",
     "doctor": "doctor",
     "export": "export",
     "index": "transcripts",

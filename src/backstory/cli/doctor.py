@@ -1,7 +1,7 @@
 """`backstory doctor`: is everything there that Backstory needs, and if not, what to do.
 
 A check is a function that looks at one thing and changes nothing; `examine` lists them all. Those
-of the process are in `process_checks`.
+of the process are in `process_checks`, those of live conversations in `conversation_checks`.
 """
 
 import shutil
@@ -20,6 +20,7 @@ import click
 
 from backstory.cli.asking import as_json, tell
 from backstory.cli.check import Check
+from backstory.cli.conversation_checks import conversation_checks
 from backstory.cli.process_checks import no_process, port, process_checks, token
 from backstory.errors import SettingsError
 from backstory.settings import Settings, read_settings, unknown_variables
@@ -102,6 +103,8 @@ def without_process(settings: Settings) -> Iterator[Check]:
         yield free_space(home, settings.limits.min_free_bytes)
     if folder.ok and isinstance(settings.records, SqliteRecords):
         yield records_file(settings.records.path)
+    if folder.ok:
+        yield from conversation_checks(settings)
 
 
 def python(found: tuple[int, ...] = tuple(sys.version_info[:3])) -> Check:

@@ -52,10 +52,14 @@ def restore(source: Path) -> None:
         )
     # The actions load the engines, which takes half a second: the other commands need not wait.
     from backstory.actions.maintenance import restore as restoring
+    from backstory.settings import read_settings
 
-    place = restoring.Place(where.records, where.owner_lock, [where.vectors, where.graph])
+    conversations = read_settings().context.storage_path
+    place = restoring.Place(where.records, conversations, where.owner_lock, [where.vectors, where.graph])
     done = restoring.restore(source, place)
     text = f"Restored {done.memories:,} memories; vectors and graph are made anew at the next start."
+    if done.conversation_files:
+        text += f"\nLive conversations are in {conversations} again."
     if done.replaced:
         text += f"\nThe store that was there is kept in {done.replaced}."
     tell(asdict(done), text)

@@ -7,7 +7,7 @@ not answer in time is reported as such: asking how the process is never takes lo
 import os
 import shutil
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
@@ -15,12 +15,15 @@ import anyio
 import anyio.to_thread
 
 from backstory import __version__
+from backstory.actions.conversations.migrate import CHOICE
 from backstory.engine import Engine
 from backstory.errors import BackstoryError
 from backstory.http.faults import unexpected_told
 from backstory.http.watcher import Watcher
 from backstory.http.worker import Worker
 from backstory.model.graph import GraphKey, NodeRef, NodeType, Walk
+from backstory.model.live import ConversationCriteria
+from backstory.model.passage import Index
 from backstory.model.upkeep import GenerationState, Target
 
 #: A step of upkeep may hold an engine for a second; twice that is not normal.
@@ -92,7 +95,7 @@ class Health:
 
     async def checks(self) -> Mapping[str, Check]:
         """Make every check. Those of one engine do not wait for those of another."""
-        records, vectors, graph = (
+        groups: Sequence[Mapping[str, Look]] = (
             {
                 "records": self.records,
                 "embedder": self.embedder,
@@ -103,10 +106,11 @@ class Health:
             },
             {"vectors": self.vectors},
             {"graph": self.graph},
+            {"conversations": self.conversations},
         )
-        found = dict.fromkeys([*records, *vectors, *graph], _NO_ANSWER)
+        found = {name: _NO_ANSWER for group in groups for name in group}
         async with self._one_at_a_time, anyio.create_task_group() as looking:
-            for group in (records, vectors, graph):
+            for group in groups:
                 looking.start_soon(self._look, group, found)
         return found
 
@@ -186,6 +190,34 @@ class Health:
         finding = f"{by}: {', '.join(map(str, status.roots))}"
         return Check(ok=True, finding=finding, remedy=remedy if status.by == "polling" else None)
 
+    def conversations(self) -> Check:
+        """Live conversations can be read where they are kept, and none were left elsewhere."""
+        live = self._engine.live
+        live.storage.get(_NOBODY.id)
+        with self._engine.records.reading() as records:
+            waiting = records.marks.count_waiting(Target.VECTORS, Index.TURNS.value, MANY_MARKS)
+            deferred = records.marks.count_deferred()
+        finding = f"kept in {live.name}; {_count(waiting, 'message')} to embed, {deferred:,} deferred"
+        if live.name == "memory":
+            return Check(ok=True, finding=f"{finding}; they end with the process", remedy=_KEEP_THEM)
+        if left := self._left_in():
+            remedy = (
+                f"unset BACKSTORY_CONVERSATION_STORAGE, or set it to {left};"
+                " 'backstory conversations migrate' moves them"
+            )
+            return Check(ok=False, finding=f"{finding}; others were left in {left}", remedy=remedy)
+        return Check(ok=True, finding=finding, remedy=_BACKFILL if deferred else None)
+
+    def _left_in(self) -> str | None:
+        """Where live conversations are that a setting keeps out of sight."""
+        live = self._engine.live
+        with self._engine.records.reading() as records:
+            moved_to = records.store.get(CHOICE)
+        if moved_to is None and live.name != "records":
+            some = live.named("records").find(ConversationCriteria(deleted=None, limit=1))
+            return "records" if some.conversations else None
+        return moved_to if moved_to != live.name else None
+
     def pending(self) -> Check:
         """Few writes wait to be projected, and none was refused."""
         with self._engine.records.reading() as records:
@@ -201,6 +233,9 @@ class Health:
 
 #: Looking for a node that is not there reads the graph in 0.1 ms; counting all of them would take 8.
 _NOBODY: Final = NodeRef(NodeType.MEMORY, "nobody")
+
+_KEEP_THEM: Final = "run 'backstory conversations migrate --to records' to keep them"
+_BACKFILL: Final = "wait: upkeep takes them up; 'backstory conversations backfill' does it now"
 
 _NO_ANSWER: Final = Check(
     ok=False,

@@ -24,12 +24,16 @@ from backstory.actions.transcripts.choosing import Wish
 from backstory.actions.transcripts.ingest import ingest_transcripts
 from backstory.engine import Engine, TranscriptPlaces, Work
 from backstory.errors import BackstoryError, InputError
+from backstory.http.conversation_verbs import VERBS, Asking
 from backstory.http.faults import unexpected_told
 from backstory.http.health import Health, as_text
+from backstory.http.told import Told
 from backstory.mcp.calls import Caller, perform
 from backstory.mcp.face import Face
 from backstory.mcp.transcript_render import indexed
 from backstory.mcp.transcript_reports import ConversationsIndexed
+from backstory.mcp.wording import number
+from backstory.settings import Settings
 
 CONTENT_TYPE: Final = "application/x-ndjson"
 
@@ -39,20 +43,13 @@ MOST_LINES: Final = 100
 Line = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
-    """An answer: the values, and the same as a person reads it."""
-
-    answer: dict[str, Any]
-    text: str
-
-
 @dataclass(frozen=True)
 class Local:
     """What can be asked at the local endpoint. `stop` makes the process end, after what is in flight."""
 
     face: Face
     health: Health
+    settings: Settings
     stop: Callable[[], None]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -88,6 +85,8 @@ class Local:
 
     async def _answer(self, request: Request, body: bytes, work: Work) -> Told:
         verb, arguments = request.path_params["verb"], _arguments(body)
+        caller = Caller.from_headers(request.headers)
+        asking = Asking(self.face.engine, self.settings, caller, work)
         match verb:
             case "status":
                 report = await self.health.report()
@@ -96,9 +95,10 @@ class Local:
                 self.stop()
                 return Told({"stopping": True}, "Stopping.")
             case "rebuild" | "backup" | "index_folder":
-                return await anyio.to_thread.run_sync(_maintain, self.face.engine, verb, arguments, work)
+                return await anyio.to_thread.run_sync(_maintain, asking, verb, arguments)
+            case _ if verb in VERBS:
+                return await anyio.to_thread.run_sync(_look_after, asking, verb, arguments)
             case _:
-                caller = Caller.from_headers(request.headers)
                 return await anyio.to_thread.run_sync(
                     _call_tool, self.face, verb, arguments, caller, work, limiter=self.face.threads_for(verb)
                 )
@@ -121,15 +121,20 @@ def _call_tool(face: Face, verb: str, arguments: Mapping[str, object], caller: C
     return Told(outcome.structured or {}, outcome.text)
 
 
-def _maintain(engine: Engine, verb: str, arguments: Mapping[str, object], work: Work) -> Told:
+def _look_after(asking: Asking, verb: str, arguments: Mapping[str, object]) -> Told:
+    with unexpected_told(verb):
+        return VERBS[verb](asking, arguments)
+
+
+def _maintain(asking: Asking, verb: str, arguments: Mapping[str, object]) -> Told:
     with unexpected_told(verb):
         match verb:
             case "rebuild":
-                return _rebuilt(engine, work)
+                return _rebuilt(asking.engine, asking.work)
             case "backup":
-                return _backed_up(engine, arguments)
+                return _backed_up(asking.engine, asking.settings, arguments)
             case _:
-                return _read_in(engine, arguments, work)
+                return _read_in(asking.engine, arguments, asking.work)
 
 
 def _rebuilt(engine: Engine, work: Work) -> Told:
@@ -139,12 +144,15 @@ def _rebuilt(engine: Engine, work: Work) -> Told:
     return Told({"entries": entries}, f"Rebuilt: {text}.")
 
 
-def _backed_up(engine: Engine, arguments: Mapping[str, object]) -> Told:
+def _backed_up(engine: Engine, settings: Settings, arguments: Mapping[str, object]) -> Told:
     target = arguments.get("target")
     if not isinstance(target, str) or not Path(target).is_absolute():
         raise InputError("a backup needs a target", hint='give the absolute path of a new file as "target"')
-    done = back_up(engine, Path(target))
-    text = f"Backed up {done.memories:,} memories to {done.path} ({done.size_bytes / 2**20:.1f} MB)."
+    done = back_up(engine, Path(target), settings.context.storage_path)
+    what = f"{done.memories:,} memories"
+    if done.conversation_files:
+        what += f" and {number(done.conversation_files, 'file')} of live conversations"
+    text = f"Backed up {what} to {done.path} ({done.size_bytes / 2**20:.1f} MB)."
     return Told({**asdict(done), "path": str(done.path)}, text)
 
 

@@ -18,7 +18,9 @@ from backstory.engine import Engine
 from backstory.errors import BackstoryError, StoreError
 from backstory.mcp.calls import Call
 from backstory.model.memory import MEMORY_TYPES
+from backstory.model.passage import Index
 from backstory.model.project import ALL_PROJECTS
+from backstory.model.upkeep import Target
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -30,6 +32,9 @@ MILLISECONDS: Final = tuple(1000 * each for each in SECONDS)
 RECALLING: Final = frozenset(
     {"memory_search", "search_conversations", "conversation_recall", "conversation_search"}
 )
+
+#: Live conversations whose turns are added up, and messages that are counted: 10,000 take 30 ms, all 0.3 s.
+MOST_COUNTED: Final = 100_000
 
 Metric = CounterMetricFamily | GaugeMetricFamily
 
@@ -60,6 +65,9 @@ class Metrics:
         self._recalls = self._histogram(
             "conversation_recall_latency_ms", "How long searches took.", buckets=MILLISECONDS
         )
+        self._contexts = self._histogram(
+            "conversation_context_duration_seconds", "How long putting a context together took."
+        )
         self._failures = self._counter("conversation_errors", "Whatever failed: calls, upkeep, reading in.")
         self._pool = Gauge(
             "conversation_pool_utilization_percent",
@@ -73,6 +81,8 @@ class Metrics:
         self._operations.labels(call.tool, call.status).inc()
         if call.tool in RECALLING:
             self._recalls.observe(call.duration_s * 1000)
+        if call.tool == "get_context":
+            self._contexts.observe(call.duration_s)
         if call.error is not None and call.status != "cancelled":
             self._errors.labels(call.tool, type(call.error).__name__).inc()
             self._failures.inc()
@@ -121,6 +131,9 @@ class _Store(Collector):
                 kept = records.memories.count_by_type(ALL_PROJECTS)
                 said = records.conversations.counts(ALL_PROJECTS)
                 pending = {target.value: count for target, count in records.marks.count().items()}
+                live = [turns for _, turns in records.conversations.live_lengths("", MOST_COUNTED)]
+                queued = records.marks.count_waiting(Target.VECTORS, Index.TURNS.value, MOST_COUNTED)
+                deferred = records.marks.count_deferred()
         except StoreError:
             return  # health tells of it; the other numbers are still right
         memories = GaugeMetricFamily("backstory_memories", "Memories, by type.", labels=["type"])
@@ -133,6 +146,14 @@ class _Store(Collector):
         yield GaugeMetricFamily("backstory_conversations", "Conversations.", value=said.conversations)
         yield GaugeMetricFamily("backstory_messages", "Messages of conversations.", value=said.messages)
         yield waiting
+        yield GaugeMetricFamily("backstory_live_conversations", "Live conversations.", value=len(live))
+        yield GaugeMetricFamily("backstory_live_turns", "Turns of live conversations.", value=sum(live))
+        yield GaugeMetricFamily(
+            "conversation_embedding_queue_depth", "Messages that wait to be embedded.", value=queued
+        )
+        yield GaugeMetricFamily(
+            "conversation_embedding_deferred", "Messages that wait for a backfill.", value=deferred
+        )
 
     def _cache(self) -> Iterator[Metric]:
         use = self._engine.cache_use()

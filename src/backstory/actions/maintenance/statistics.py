@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from backstory.actions.projection.disk import used_bytes
-from backstory.actions.projection.now import shortage
+from backstory.actions.projection.now import vectors_wait
 from backstory.engine import Engine
 from backstory.errors import StoreError
 from backstory.model.project import Scope
@@ -28,7 +28,7 @@ def statistics(engine: Engine, scope: Scope) -> Statistics:
             index_entries=_entries(engine),
             storage_bytes=used_bytes(engine),
             free_bytes=shutil.disk_usage(engine.home).free,
-            paused=shortage(engine),
+            paused=vectors_wait(engine),
             recent=records.audit.recent(scope, RECENT),
         )
 
