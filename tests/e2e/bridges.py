@@ -26,6 +26,8 @@ INITIALIZE = {
     "clientInfo": {"name": "test", "version": "1"},
 }
 
+LISTED_ANEW = "notifications/resources/list_changed"
+
 Answer = dict[str, Any]
 
 
@@ -98,10 +100,16 @@ class Bridge:
         message: Answer = json.loads(line)
         return message
 
+    def answer(self) -> Answer:
+        """The next answer, of a session that may hear at any time that the list of resources changed."""
+        while (message := self.receive()).get("method") == LISTED_ANEW:
+            pass
+        return message
+
     def ask(self, message: Mapping[str, object]) -> Answer:
-        """Send a request and take the next message, which must be its answer."""
+        """Send a request and take the next message but news of lists, which must be its answer."""
         self.send(message)
-        answer = self.receive()
+        answer = self.answer()
         assert answer.get("id") == message["id"], answer
         return answer
 

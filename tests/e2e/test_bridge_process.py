@@ -14,9 +14,11 @@ from mcp import Client
 from backstory.bridge.locking import waiting_lock
 from backstory.bridge.process import Process, running
 from backstory.bridge.whereabouts import Whereabouts
-from tests.e2e.bridges import INITIALIZE, Answer, Bridge, as_server, call
+from tests.e2e.bridges import INITIALIZE, LISTED_ANEW, Answer, Bridge, as_server, call, request
 
 BRIDGES = 10
+
+UPDATED = "notifications/resources/updated"
 
 
 @pytest.fixture
@@ -95,10 +97,10 @@ def test_a_killed_process_is_replaced_under_all_its_bridges_and_nothing_is_lost_
             for number, bridge in enumerate(bridges):
                 bridge.send(_add(turn * BRIDGES + number, eras[number]))
             # The process dies with some of the adds done, some begun and some on their way.
-            acknowledged = bridges[turn].receive()
+            acknowledged = bridges[turn].answer()
             with suppress(ProcessLookupError):
                 os.kill(_running(where).pid, signal.SIGKILL)
-            answers = [acknowledged] + [each.receive() for each in bridges if each is not bridges[turn]]
+            answers = [acknowledged] + [each.answer() for each in bridges if each is not bridges[turn]]
             assert not [answer for answer in answers if answer.get("result", {}).get("isError", True)]
 
         assert _contents(bridges[0]) == sorted(f"Fact number {number}." for number in range(3 * BRIDGES))
@@ -127,3 +129,66 @@ def test_no_process_is_left_behind_a_bridge_that_was_killed_in_a_call(where: Whe
 
     _await_the_end(where)
     assert running(where) is None
+
+
+class Watching:
+    """A client behind a bridge that watches a conversation."""
+
+    def __init__(self, bridge: Bridge, era: str) -> None:
+        self.bridge = bridge
+        self.era = era
+        self.heard: list[Answer] = []
+        if era == "legacy":
+            bridge.open_session()
+        created = self.ask("create_conversation", interface_type="cli", room_id="1", project="shop")
+        self.id = created["structuredContent"]["conversation_id"]
+        self.uri = f"conversations://get/{self.id}"
+        if era == "legacy":
+            self._await("sub", request("sub", "resources/subscribe", era, uri=self.uri))
+        else:
+            bridge.send(request("sub", "subscriptions/listen", notifications=self.wanted))
+            assert bridge.receive()["method"] == "notifications/subscriptions/acknowledged"
+        self.heard = []
+
+    @property
+    def wanted(self) -> Answer:
+        return {"resourceSubscriptions": [self.uri], "resourcesListChanged": True}
+
+    def ask(self, tool: str, **arguments: object) -> Answer:
+        """What a tool answers; what is heard meanwhile is kept."""
+        return self._await(tool, call(tool, tool, self.era, **arguments))
+
+    def _await(self, id: str, message: Answer) -> Answer:
+        self.bridge.send(message)
+        while (answer := self.bridge.receive()).get("id") != id:
+            self.heard.append(answer)
+        result: Answer = answer["result"]
+        return result
+
+    def grow(self) -> None:
+        """Write turns until one is heard of, which may be before or after its answer."""
+        self.heard = []
+        while UPDATED not in self.methods:
+            self.ask("add_turn", conversation_id=self.id, query="What now?", project="shop")
+        assert {each["params"].get("uri") for each in self.heard} <= {self.uri, None}
+
+    @property
+    def methods(self) -> set[str]:
+        return {each["method"] for each in self.heard}
+
+
+@pytest.mark.parametrize("era", ["modern", "legacy"])
+def test_who_watches_a_conversation_hears_of_it_through_the_bridge_and_over_a_restart(
+    where: Whereabouts, era: str
+) -> None:
+    with Bridge(where.home) as bridge:
+        watching = Watching(bridge, era)
+        watching.grow()
+
+        os.kill(_running(where).pid, signal.SIGKILL)
+        watching.heard = []
+        watching.ask("backstory_help")  # for this the process is started again
+        # What happened meanwhile was told to nobody, so all that is watched may be different.
+        while watching.methods != {LISTED_ANEW, UPDATED}:
+            watching.heard.append(bridge.receive())
+        watching.grow()

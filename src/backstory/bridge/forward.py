@@ -24,9 +24,10 @@ from backstory.bridge.messages import (
     read_message,
     refusal,
 )
+from backstory.bridge.missed import missed_by_stream
 from backstory.bridge.pending import Pending, TakenBack
 from backstory.bridge.process import NotStarted
-from backstory.bridge.session import EVENTS, POST_HEADERS, Session, replies
+from backstory.bridge.session import EVENTS, POST_HEADERS, SUBSCRIBE, UNSUBSCRIBE, Session, replies
 from backstory.bridge.wire import Answer, BrokenOff
 
 #: More than an agent asks at once; what comes on top waits its turn.
@@ -178,8 +179,8 @@ class Forwarding:
                 continue
             if pending.is_subscribed and reply.result is not None:
                 raise BrokenOff("the process ends, and the subscription with it")
-            if pending.message.method == "initialize" and reply.result is not None:
-                self._session.opened(pending.message, reached, answer, reply)
+            if reply.result is not None:
+                self._remember(pending.message, reached, answer, reply)
             line = own_answer(pending.message.id, answer.status, reply)
             if answer.is_stream:
                 # Its end comes half a millisecond later: the client should not wait for it, but
@@ -189,10 +190,19 @@ class Forwarding:
             return line
         raise BrokenOff("the answer did not come")
 
+    def _remember(self, message: Message, reached: Reached, answer: Answer, reply: Reply) -> None:
+        """Note what must be said again when the session is opened again."""
+        if message.method == "initialize":
+            self._session.opened(message, reached, answer, reply)
+        elif message.method in {SUBSCRIBE, UNSUBSCRIBE}:
+            self._session.subscribed(message)
+
     def _relay_note(self, pending: Pending, reply: Reply) -> None:
         if reply.method == ACKNOWLEDGED and pending.message.method == LISTEN:
-            if pending.is_subscribed:
-                return  # subscribed again after a restart, of which the client knows nothing
+            if pending.is_subscribed:  # again, after a restart of which the client knows nothing
+                for line in missed_by_stream(pending.message):
+                    self._write(line)
+                return
             pending.is_subscribed = True
         if not pending.is_settled:
             self._write(reply.line)
@@ -228,13 +238,15 @@ class Forwarding:
     def _listen(self) -> None:
         """Pass on what the process says by itself to a client of the legacy era, over restarts."""
         reached = self._link.await_process()
+        is_again = False
         while True:
             with suppress(OSError):
-                if not self._listen_to(reached):
+                if not self._listen_to(reached, is_again=is_again):
                     return
+            is_again = True
             reached = self._link.await_process(reached)
 
-    def _listen_to(self, reached: Reached) -> bool:
+    def _listen_to(self, reached: Reached, *, is_again: bool) -> bool:
         """Listen until the stream ends; whether there is such a stream for this client."""
         in_session = self._session.headers(reached)
         if not in_session:
@@ -243,6 +255,9 @@ class Forwarding:
             answer = connection.ask("GET /mcp", {**reached.headers, "Accept": EVENTS, **in_session})
             if answer.status == 404:
                 self._session.forget(in_session)
-            for reply in replies(answer) if answer.is_stream else ():
-                self._write(reply.line)
+            if answer.is_stream:
+                for line in self._session.missed() if is_again else ():
+                    self._write(line)
+                for reply in replies(answer):
+                    self._write(reply.line)
         return answer.status != 405

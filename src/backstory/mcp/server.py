@@ -1,38 +1,47 @@
-"""The protocol's side of the face: tools listed, called in worker threads, told of and stopped.
+"""The protocol's side of the face, put together: tools, resources, and who is told of changes.
 
 The SDK carries messages and knows both protocol eras. Arguments, errors and what is noted of a call
-are ours (`calls`), so the SDK never sees an exception of a tool, nor logs what a user wrote. Transports
-are left to the process that serves.
+are ours (`calls`, in threads by `working`), so the SDK never sees an exception of a tool, nor logs what a
+user wrote. Transports are left to the process that serves.
 """
 
-import time
-from collections.abc import Callable, Coroutine, Mapping
-from concurrent.futures import CancelledError
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any, Final
 
 import anyio
-from anyio import from_thread, to_thread
+from anyio.abc import TaskGroup
 from mcp.server import MCPServer
 from mcp.server.caching import CacheHint
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.tools import Tool as SdkTool
 from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase, FuncMetadata
+from mcp.server.subscriptions import InMemorySubscriptionBus, SubscriptionBus
 from mcp.shared.exceptions import MCPError
-from mcp.types import INVALID_PARAMS, CallToolResult, TextContent
+from mcp.types import (
+    INVALID_PARAMS,
+    CallToolResult,
+    NotificationParams,
+    PaginatedRequestParams,
+    ReadResourceRequestParams,
+    SubscribeRequestParams,
+    SubscriptionsListenRequestParams,
+    TextContent,
+    UnsubscribeRequestParams,
+)
 from pydantic import ConfigDict
 
 import backstory
-from backstory.engine import Work
-from backstory.mcp.calls import Caller, Outcome, perform, unknown_tool
+from backstory.mcp.calls import Outcome, unknown_tool
 from backstory.mcp.face import Face
 from backstory.mcp.instructions import INSTRUCTIONS
+from backstory.mcp.resource_methods import ResourceMethods
 from backstory.mcp.schemas import lean_schema
+from backstory.mcp.subscriptions import Subscriptions
 from backstory.mcp.tool import Tool
-
-#: Ten reports a second are as many as a person can follow, and each costs a hop between threads.
-REPORT_EVERY_S: Final = 0.1
+from backstory.mcp.working import perform_beside
 
 #: The list of tools changes only when the process is started anew.
 _TOOLS_FRESH_MS: Final = 300_000
@@ -47,11 +56,12 @@ class _AnyArguments(ArgModelBase):
         return {"arguments": dict(self.__pydantic_extra__ or {})}
 
 
-def create_server(face: Face, instructions: str = INSTRUCTIONS) -> MCPServer:
-    """A server that offers the tools of a face; it needs a transport to be reached.
+def create_server(face: Face, instructions: str = INSTRUCTIONS) -> MCPServer[Any]:
+    """A server that offers the tools of a face, and conversations; it needs a transport to be reached.
 
     Logging must be set up before: the SDK adds a handler of its own to a root logger without any.
     """
+    bus = InMemorySubscriptionBus()
     server = MCPServer(
         name="backstory",
         title="Backstory",
@@ -60,16 +70,46 @@ def create_server(face: Face, instructions: str = INSTRUCTIONS) -> MCPServer:
         version=backstory.__version__,
         tools=[_sdk_tool(face, tool) for tool in face.tools.values()],
         cache_hints={"tools/list": CacheHint(ttl_ms=_TOOLS_FRESH_MS, scope="private")},
+        subscriptions=bus,
+        lifespan=_tasks,
     )
     server.middleware.append(_Counter(face, server))
+    _answer_about_resources(server, face, bus)
     return server
+
+
+@asynccontextmanager
+async def _tasks(_: MCPServer[TaskGroup]) -> AsyncIterator[TaskGroup]:
+    """Where tasks run that last as long as a session does."""
+    async with anyio.create_task_group() as group:
+        yield group
+        group.cancel_scope.cancel()
+
+
+def _answer_about_resources(server: MCPServer[Any], face: Face, bus: SubscriptionBus) -> None:
+    # MCPServer takes resources that are functions of their own arguments, and has no place for subscriptions
+    # of the older era. The SDK's advice is to register such methods with the server beneath it.
+    protocol = server._lowlevel_server  # noqa: SLF001
+    others = protocol.get_request_handler("resources/read")
+    if others is None:
+        raise LookupError("the SDK does not read resources any more")
+    resources = ResourceMethods(face, server, others.handler)
+    protocol.add_request_handler("resources/list", PaginatedRequestParams, resources.list_resources)
+    protocol.add_request_handler("resources/templates/list", PaginatedRequestParams, resources.list_templates)
+    protocol.add_request_handler("resources/read", ReadResourceRequestParams, resources.read)
+    news = Subscriptions(face.engine.changes, bus)
+    protocol.add_request_handler("subscriptions/listen", SubscriptionsListenRequestParams, news.listen)
+    protocol.add_request_handler("resources/subscribe", SubscribeRequestParams, news.subscribe)
+    protocol.add_request_handler("resources/unsubscribe", UnsubscribeRequestParams, news.unsubscribe)
+    protocol.add_notification_handler("notifications/initialized", NotificationParams, news.greet)
 
 
 class _Counter:
     """Stands before the tools: shows the offered ones, and turns away who asks for one there is not.
 
     An unknown tool is an error of the protocol, where the SDK alone would give a tool's answer. Tools
-    that were added to the server by others are left alone.
+    that were added to the server by others are left alone. A session of the older era learns here that it
+    will hear when the list of resources changes, which the SDK does not say.
     """
 
     def __init__(self, face: Face, server: MCPServer) -> None:
@@ -84,6 +124,8 @@ class _Counter:
         if ctx.method == "tools/list" and isinstance(result, dict):
             shown = [tool for tool in result["tools"] if tool["name"] not in self._hidden]
             return {**result, "tools": shown}
+        if ctx.method == "initialize" and isinstance(result, dict):
+            return _with_list_changes(result)
         return result
 
     async def _check(self, name: str) -> None:
@@ -91,6 +133,11 @@ class _Counter:
             return
         error = unknown_tool(name, self._face.tools)
         raise MCPError(INVALID_PARAMS, f"{error}; {error.hint}")
+
+
+def _with_list_changes(result: Mapping[str, Any]) -> dict[str, Any]:
+    able = result["capabilities"]
+    return {**result, "capabilities": {**able, "resources": {**able["resources"], "listChanged": True}}}
 
 
 def _sdk_tool(face: Face, tool: Tool[Any, Any]) -> SdkTool:
@@ -112,46 +159,7 @@ def _sdk_tool(face: Face, tool: Tool[Any, Any]) -> SdkTool:
 async def _call(
     face: Face, name: str, *, arguments: Mapping[str, object], ctx: Context[Any, Any]
 ) -> CallToolResult:
-    """Do a call in a worker thread; if the request is cancelled, the thread ends at its next step.
-
-    The thread is waited for in any case: the store must not be closed under it.
-    """
-    work = Work(_reporter(ctx.report_progress))
-    caller = Caller.from_headers(ctx.headers)
-    done = anyio.Event()
-    async with anyio.create_task_group() as beside:
-        beside.start_soon(_cancel_with_me, work, done)
-        limiter = face.threads_for(name)
-        outcome = await to_thread.run_sync(perform, face, name, arguments, caller, work, limiter=limiter)
-        done.set()
-    return _result(outcome)
-
-
-async def _cancel_with_me(work: Work, done: anyio.Event) -> None:
-    try:
-        await done.wait()
-    finally:
-        work.cancel()
-
-
-def _reporter(
-    report: Callable[[float, float | None, str | None], Coroutine[Any, Any, None]],
-) -> Callable[[int, int | None, str], None]:
-    """Reports to the client from the worker thread, now and then and at the end."""
-    last = float("-inf")
-
-    def report_from_thread(done: int, total: int | None, message: str) -> None:
-        nonlocal last
-        now = time.monotonic()
-        if now - last < REPORT_EVERY_S and done != total:
-            return
-        last = now
-        try:
-            from_thread.run(report, done, total, message)
-        except (CancelledError, anyio.ClosedResourceError, anyio.BrokenResourceError):
-            return  # nobody listens any more; if the request was cancelled, the next step ends the work
-
-    return report_from_thread
+    return _result(await perform_beside(face, name, arguments, ctx))
 
 
 def _result(outcome: Outcome) -> CallToolResult:

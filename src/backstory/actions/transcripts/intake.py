@@ -16,6 +16,7 @@ from backstory.actions.transcripts.reading import Contents, hold, look, read_con
 from backstory.engine import Engine, Transaction
 from backstory.model.conversation import Conversation
 from backstory.model.keeping import FileState, Replaced, key_of
+from backstory.model.live import ConversationNews
 from backstory.model.passage import Passage
 from backstory.model.project import ALL_PROJECTS, Scope, is_inside
 from backstory.model.transcript import Title, TitleSource
@@ -64,9 +65,11 @@ def take_in(engine: Engine, file: TranscriptFile, known: FileState | None, scope
     if not is_inside(scope, sessions[0].origin.project):
         return Foreign()
     with engine.records.writing() as records:
-        taken = _write(records, sessions)
+        taken, news = _write(records, sessions)
         records.transcript_files.put(_state(contents, sessions[0]))
     hold(replace(contents, kept=sessions[0]), engine.recently_read)
+    for each in news:
+        engine.changes.tell(each)
     return taken
 
 
@@ -103,14 +106,19 @@ def _kept(
     return kept
 
 
-def _write(records: Transaction, sessions: Sequence[Kept]) -> Taken:
+def _write(records: Transaction, sessions: Sequence[Kept]) -> tuple[Taken, Sequence[ConversationNews]]:
     told = [each for each in sessions if each.turns]
-    records.conversations.forget(_not_told(records, sessions[0].origin, {each.origin.id for each in told}))
+    forgotten = _not_told(records, sessions[0].origin, {each.origin.id for each in told})
+    ids = [*forgotten, *(each.origin.id for each in told)]
+    before = records.conversations.find(ALL_PROJECTS, ids)
+    records.conversations.forget(forgotten)
     written = [_replace(records, each) for each in told]
+    news = _news(before, records.conversations.find(ALL_PROJECTS, ids))
     titles = {leaf: title for each in sessions for leaf, title in each.titles.items()}
     for retitled in records.conversations.keep_titles(titles):
         records.conversations.retitle(retitled, _passage(retitled))
-    return Taken(
+        news.append(ConversationNews(retitled.id))
+    taken = Taken(
         conversations=len(told),
         turns=sum(len(each.turns) for each in told),
         added=sum(each.added for each in written),
@@ -118,6 +126,15 @@ def _write(records: Transaction, sessions: Sequence[Kept]) -> Taken:
         links=sum(map(_links, told)),
         redactions=sum((Counter(each.redactions) for each in sessions), Counter()),
     )
+    return taken, news
+
+
+def _news(before: Mapping[str, Conversation], after: Mapping[str, Conversation]) -> list[ConversationNews]:
+    return [
+        ConversationNews(id, is_listed_anew=id not in before or id not in after)
+        for id in {**before, **after}
+        if before.get(id) != after.get(id)
+    ]
 
 
 def _not_told(records: Transaction, main: Origin, told: Set[str]) -> list[str]:

@@ -5,6 +5,7 @@ from typing import Final
 
 from backstory.actions.transcripts.ingest import alone
 from backstory.engine import Engine, Work
+from backstory.model.live import ConversationNews
 
 #: Conversations forgotten in one transaction, so that no other writer waits long.
 _AT_ONCE: Final = 20
@@ -21,6 +22,9 @@ def forget_old(engine: Engine, days: int, work: Work) -> int:
             old = records.conversations.older_than(datetime.now(UTC) - timedelta(days=days))
         for start in range(0, len(old), _AT_ONCE):
             work.step(start, len(old), "forgetting old conversations")
+            forgotten = old[start : start + _AT_ONCE]
             with engine.records.writing() as records:
-                records.conversations.forget(old[start : start + _AT_ONCE])
+                records.conversations.forget(forgotten)
+            for id in forgotten:
+                engine.changes.tell(ConversationNews(id, is_listed_anew=True))
     return len(old)
