@@ -186,8 +186,8 @@ class ConversationStorage(Protocol):
     """Live conversations. What a call has written survives the death of the process, if anything can.
 
     Ids are given by the caller: what is created, appended or summarized again is there once. Whoever names
-    a conversation that is not there, or that is deleted, gets `NotFound`; only `get` and `change` know the
-    deleted ones too.
+    a conversation that is not there gets `NotFound`. A deleted one can be read, changed and taken back, but
+    whoever would append to it or sum it up gets `NotFound` too.
     """
 
     def create(self, new: NewConversation) -> LiveConversation:

@@ -284,14 +284,21 @@ class TestWhoIsNotThere:
         for ask in (
             lambda: talk.append(absent, [turn(6)]),
             lambda: talk.append(absent, []),
-            lambda: talk.turns(absent, EVERYTHING),
             lambda: talk.summarize(absent, summary(1, 2)),
         ):
             with pytest.raises(NotFound, match=absent) as refused:
                 ask()
             assert "create_conversation" in (refused.value.hint or "")
 
+    def test_what_was_said_in_a_deleted_one_can_still_be_read(self, talk: ConversationStorage) -> None:
+        before = talk.turns(TALK, EVERYTHING)
+        delete(talk, TALK)
+
+        assert talk.turns(TALK, EVERYTHING) == before
+
     def test_what_was_never_there_is_neither_given_nor_changed(self, storage: ConversationStorage) -> None:
+        with pytest.raises(NotFound, match=NOBODY):
+            storage.turns(NOBODY, EVERYTHING)
         assert storage.get(NOBODY) is None
         assert storage.change(NOBODY, ConversationChange(NOON, title="x")) is None
         assert storage.change(NOBODY, ConversationChange(NOON, deleted=False)) is None

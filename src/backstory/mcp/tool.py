@@ -80,7 +80,7 @@ class Request:
             return project_of(folder) if folder else checked_project(self.default_project)
         if named.strip() == "*":
             raise InputError(
-                "a memory belongs to one project, not to all of them",
+                "what is kept belongs to one project, not to all of them",
                 hint="name the project, or leave it out to use that of your folder",
             )
         if folder is None and named.strip().startswith("."):

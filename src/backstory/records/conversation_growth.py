@@ -10,7 +10,7 @@ from dataclasses import replace
 from itertools import count, takewhile
 from typing import Any, Final
 
-from sqlalchemy import BindParameter, bindparam, delete, insert, select
+from sqlalchemy import BindParameter, bindparam, delete, func, insert, select
 
 from backstory.model.conversation import Conversation, KeptTurn, Role
 from backstory.model.graph import NodeType
@@ -57,6 +57,9 @@ _LIVE_LENGTHS: Final = (
     .where(_CONVERSATIONS.c.is_live, _CONVERSATIONS.c.id > bindparam("after"))
     .order_by(_CONVERSATIONS.c.id)
     .limit(bindparam("most"))
+)
+_LIVE_COUNTS: Final = select(func.count(), func.coalesce(func.sum(_CONVERSATIONS.c.turns), 0)).where(
+    _CONVERSATIONS.c.is_live
 )
 
 
@@ -111,6 +114,11 @@ class GrowingConversations(ConversationReads):
         """The ids of live conversations that come after one, in their order, with how many turns each has."""
         rows = self._connection.execute(_LIVE_LENGTHS, {"after": after, "most": limit})
         return [(id, turns) for id, turns in rows]
+
+    def live_counts(self) -> tuple[int, int]:
+        """How many live conversations there are, and how many turns they have."""
+        conversations, turns = self._connection.execute(_LIVE_COUNTS).one()
+        return conversations, turns
 
     def _write_head(self, conversation: Conversation, passage: Passage, known: Passage | None) -> None:
         if known:

@@ -172,7 +172,7 @@ conversations = Table(
     Column("key", ForeignKey("passages.id"), nullable=False, unique=True),
     Column("project", ForeignKey("projects.name"), nullable=False),
     Column("parent", String(300), nullable=False),
-    Column("interface_type", String(64), nullable=False),
+    Column("interface_type", String(100), nullable=False),
     Column("title", Text, nullable=False),
     Column("title_source", String(16), nullable=False),
     Column("slug", String(200), nullable=False),

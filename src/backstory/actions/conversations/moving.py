@@ -41,7 +41,6 @@ class Move:
     """From one place to another. What is there already stays."""
 
     def __init__(self, engine: Engine, source: str, target: str) -> None:
-        self._engine = engine
         self._names = source, target
         self._source = engine.live.named(source)
         self._target = engine.live.named(target)
@@ -58,7 +57,7 @@ class Move:
         ):
             return Moved()
         self._free_room(conversation)
-        with self._entered(self._names[1], conversation) as begun:
+        with self._entered(conversation) as begun:
             self._check_same_beginning(conversation, begun)
             turns = self._bring_turns(conversation, begun.turns, most_turns)
             if begun.turns + turns < conversation.turns:
@@ -70,7 +69,7 @@ class Move:
 
     def _free_room(self, conversation: LiveConversation) -> None:
         """See that nobody else has the room for good: who had it before is brought up to date first."""
-        other = None if conversation.deleted_at else self._in_room(self._names[1], conversation)
+        other = None if conversation.deleted_at else self._in_room(conversation)
         if other and self._source.get(other.id) is None:
             raise InputError(
                 f"the room {conversation.room} has the conversation {conversation.id} in {self._names[0]},"
@@ -81,14 +80,13 @@ class Move:
             self.bring(other.id)
 
     @contextmanager
-    def _entered(self, place: str, conversation: LiveConversation) -> Iterator[LiveConversation]:
-        """Let a conversation be in its room for as long as it is read or written.
+    def _entered(self, conversation: LiveConversation) -> Iterator[LiveConversation]:
+        """Let a conversation be in its room of the target for as long as it is written.
 
-        A storage shows what is in a deleted one to nobody. Whoever has its room by now waits outside.
+        Nothing is appended to a deleted one. Whoever has its room by now waits outside.
         """
-        storage = self._engine.live.named(place)
-        at = conversation.created_at
-        other = self._in_room(place, conversation)
+        storage, at = self._target, conversation.created_at
+        other = self._in_room(conversation)
         if other:
             storage.change(other.id, ConversationChange(at, deleted=True))
         try:
@@ -103,9 +101,9 @@ class Move:
             if other:
                 storage.change(other.id, ConversationChange(at, deleted=False))
 
-    def _in_room(self, place: str, conversation: LiveConversation) -> LiveConversation | None:
-        """Who else has the room of a conversation; nobody, if it could enter."""
-        storage = self._engine.live.named(place)
+    def _in_room(self, conversation: LiveConversation) -> LiveConversation | None:
+        """Who else has the room of a conversation in the target; nobody, if it could enter."""
+        storage = self._target
         present = storage.get(conversation.id) or storage.create(_new(conversation))
         if present.id != conversation.id:
             return present
@@ -134,11 +132,7 @@ class Move:
         return max(last - had, 0)
 
     def _turns(self, conversation: LiveConversation, first: int, last: int) -> list[LiveTurn]:
-        window = TurnWindow(first, last)
-        if not conversation.deleted_at:
-            return self._source.turns(conversation.id, window)
-        with self._entered(self._names[0], conversation):
-            return self._source.turns(conversation.id, window)
+        return self._source.turns(conversation.id, TurnWindow(first, last))
 
     def _bring_summaries(self, conversation: LiveConversation, begun: LiveConversation) -> int:
         known = self._source.get(conversation.id, summaries=_EVERY) or conversation

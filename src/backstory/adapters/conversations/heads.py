@@ -33,6 +33,12 @@ class Heads:
         """The conversation, deleted or not."""
         return self._by_id.get(id)
 
+    def known(self, id: str) -> LiveConversation:
+        """The conversation, deleted or not; raises `NotFound` if there is none."""
+        if id not in self._by_id:
+            raise no_conversation(id)
+        return self._by_id[id]
+
     def present(self, id: str) -> LiveConversation:
         """The conversation; raises `NotFound` if there is none, or a deleted one."""
         conversation = self._by_id.get(id)

@@ -80,7 +80,7 @@ class InMemoryConversationStorage:
     def turns(self, id: str, window: TurnWindow) -> list[LiveTurn]:
         """The turns that a window shows."""
         with self._lock:
-            count = self._heads.present(id).turns
+            count = self._heads.known(id).turns
             said = self._said[id]
             return [said.turns[number - 1] for number in shown(window, count, said.numbers.get)]
 

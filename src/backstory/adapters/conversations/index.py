@@ -105,7 +105,7 @@ class Index:
 
     def turns(self, id: str, window: TurnWindow) -> list[Place]:
         """Where those turns lie that a window shows; raises `NotFound` if the conversation is not there."""
-        count = self.heads.present(id).turns
+        count = self.heads.known(id).turns
         said = self._said[id]
         return [said.turns[number] for number in shown(window, count, said.numbers.get)]
 

@@ -59,7 +59,8 @@ class RecordsConversationStorage:
     def turns(self, id: str, window: TurnWindow) -> list[LiveTurn]:
         """The turns that a window shows."""
         with self._records.reading() as transaction:
-            _present(transaction, id)
+            if transaction.live.get(id) is None:
+                raise no_conversation(id)
             return transaction.live.turns(id, window)
 
     def summarize(self, id: str, summary: Summary) -> bool:
