@@ -31,6 +31,7 @@ EXCEPTIONS: dict[Rule, dict[str, str]] = {
         "cli/maintenance.py:restore": "the engines take half a second to load",
         "http/tracing.py:sending_spans": "optional: only who sends spans installs what sends them",
         "cli/serve.py:serve": "the engines and the protocol take a second and more to load",
+        "model/kinds/catalogue.py:listed": "a type of memory is one file, found by listing them",
     },
     rules.broad_excepts_are_translators: {
         "http/faults.py:unexpected_told": "the process's translator: a log line, and an error of ours",
