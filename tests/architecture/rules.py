@@ -42,6 +42,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "codebase",
         "folders",
         "actions.projection",
+        "actions.transcripts.finding",
     },
     "wiring": {
         "model",
@@ -86,7 +87,7 @@ MAY_USE: dict[str, set[str]] = {
     "analysis": {"numpy"},
     "records": {"sqlalchemy"},
     "transcripts": {"orjson"},
-    "adapters": {"numpy", "sqlalchemy", "qdrant_edge", "ladybug", "tokenizers"},
+    "adapters": {"numpy", "sqlalchemy", "orjson", "qdrant_edge", "ladybug", "tokenizers"},
     "actions": {"numpy"},
     "mcp": {"mcp", "pydantic", "anyio"},
     "http": {

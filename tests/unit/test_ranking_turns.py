@@ -10,16 +10,20 @@ from hypothesis import strategies as st
 
 from backstory.model.conversation import Conversation, Message, Role
 from backstory.model.keeping import MessageCues
+from backstory.model.live import LiveTurn
 from backstory.model.passage import Index
 from backstory.model.project import ALL_PROJECTS, Project
 from backstory.model.search import AnyOf, Between, Scored, TurnQuery
 from backstory.model.transcript import Title
 from backstory.ranking.turns import (
+    LIVE_LABELS,
     WEIGHTS,
     asked_words,
     conditions,
     conversation_passage,
     cues_of,
+    lets_through,
+    live_labels,
     message_passage,
     rank,
     session_conditions,
@@ -30,6 +34,18 @@ from backstory.ranking.turns import (
 
 SHOP = Project("shop")
 NOON = datetime(2023, 5, 8, 12, tzinfo=UTC)
+LIVE = LiveTurn(
+    "t2",
+    "live",
+    2,
+    "hello",
+    "",
+    NOON,
+    user_id="u1",
+    thread="t1",
+    metadata={"game": "40k", "ranked": True, "round": 2, "nested": {"a": 1}},
+)
+ROOM = Conversation("live", SHOP, "discord", room="#club", is_live=True)
 CHAT = Conversation("chat", SHOP, "claude-code", title=Title("Cart totals"), started_at=NOON)
 
 
@@ -62,6 +78,44 @@ def test_a_message_is_found_by_its_speaker_its_words_and_its_date() -> None:
 
     assert passage.terms == "carolin round off 8 may 2023"
     assert (passage.index, passage.project, passage.text) == (Index.TURNS, SHOP, "Rounding is off")
+
+
+def test_a_turn_of_a_live_conversation_is_filtered_by_its_user_its_thread_and_its_metadata() -> None:
+    passage = message_passage(said("hello"), ROOM, live_labels(LIVE))
+
+    assert passage.labels["user"] == ["u1"]
+    assert passage.labels["thread"] == ["t1"]
+    assert passage.labels["metadata"] == ["game=40k", "ranked=true", "round=2"]
+    assert passage.labels["room"] == conversation_passage(ROOM, "key").labels["room"] == ["#club"]
+
+
+def test_a_transcript_has_none_of_the_labels_of_live_turns() -> None:
+    labels = message_passage(said("hello"), CHAT).labels
+
+    assert [labels[each] for each in (*LIVE_LABELS, "room")] == [[], [], [], []]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "is_let_through"),
+    [
+        (TurnQuery("q"), True),
+        (TurnQuery("q", conversation="live", room="#club", user="u1", thread="t1"), True),
+        (TurnQuery("q", metadata={"game": "40k", "ranked": True, "round": 2}), True),
+        (TurnQuery("q", user="u2"), False),
+        (TurnQuery("q", thread="t2"), False),
+        (TurnQuery("q", room="#other"), False),
+        (TurnQuery("q", metadata={"game": "40k", "round": 3}), False),
+        (TurnQuery("q", metadata={"tags": "a"}), False),
+    ],
+)
+def test_a_live_turn_meets_the_same_conditions_as_its_messages(
+    wanted: TurnQuery, is_let_through: bool
+) -> None:
+    where = conditions(SHOP, wanted)
+    labels = message_passage(said("hello", conversation="live"), ROOM, live_labels(LIVE)).labels
+
+    assert lets_through(where, LIVE, "#club") is is_let_through
+    assert all(set(each.values) & set(labels[each.label]) for each in where.labels) is is_let_through
 
 
 def test_the_date_of_a_message_is_that_of_its_moment_in_utc() -> None:
@@ -139,6 +193,7 @@ def test_a_conversation_is_let_through_if_any_of_it_was_held_in_the_time_asked_f
     where = session_conditions(SHOP, query)
 
     assert where.labels == []
+    assert session_conditions(SHOP, TurnQuery("q", user="u", thread="t", metadata={"a": 1})).labels == []
     assert where.numbers == {
         "ended_at": Between(NOON.timestamp(), None),
         "started_at": Between(None, NOON.timestamp()),

@@ -93,6 +93,9 @@ class TurnQuery:
     role: Role | None = None
     interface_type: str | None = None
     room: str | None = None
+    user: str | None = None
+    thread: str | None = None
+    metadata: Mapping[str, str | int | float | bool] = field(default_factory=dict)
     since: datetime | None = None
     until: datetime | None = None
     limit: int = DEFAULT_LIMIT

@@ -3,13 +3,14 @@
 Both sides are here because they must name labels and numbers alike.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 from backstory.model.memory import Memory
 from backstory.model.passage import Index, Passage
 from backstory.model.project import Scope
 from backstory.model.search import AnyOf, Between, MemoryQuery, Where
+from backstory.ranking.labels import metadata_label, metadata_labels
 from backstory.ranking.words import terms
 
 #: Candidates asked of each retriever. 200 find no more (LoCoMo nDCG@10 .544 against .545, LongMemEval .668
@@ -28,9 +29,6 @@ CANDIDATES: Final = 100
 #: are ranked by SQLite, and count as words.
 WEIGHTS: Final[Mapping[str, float]] = {"words": 1.0, "meaning": 0.5, "new words": 1.0}
 
-#: Longer metadata values cannot be filtered by; nobody filters by a paragraph.
-_MAX_LABEL_CHARS: Final = 200
-
 
 def passage_of(memory: Memory) -> Passage:
     """The passage under which a memory is found. A title in its metadata is found as well."""
@@ -42,7 +40,7 @@ def passage_of(memory: Memory) -> Passage:
         project=memory.project,
         text=memory.content,
         terms=terms(heading + memory.content),
-        labels={"type": [memory.type], "metadata": list(_labels(memory.metadata))},
+        labels={"type": [memory.type], "metadata": list(metadata_labels(memory.metadata))},
         numbers={
             "created_at": memory.created_at.timestamp(),
             "updated_at": memory.updated_at.timestamp(),
@@ -54,20 +52,9 @@ def passage_of(memory: Memory) -> Passage:
 def conditions(scope: Scope, query: MemoryQuery) -> Where:
     """What a question's filters mean to the engines."""
     labels = [AnyOf("type", tuple(query.types))] if query.types else []
-    labels += [AnyOf("metadata", [_label(key, value)]) for key, value in query.metadata.items()]
+    labels += [AnyOf("metadata", [metadata_label(key, value)]) for key, value in query.metadata.items()]
     span = Between(
         query.since.timestamp() if query.since else None,
         query.until.timestamp() if query.until else None,
     )
     return Where(scope, labels, {"created_at": span} if query.since or query.until else {})
-
-
-def _labels(metadata: Mapping[str, object]) -> Iterator[str]:
-    for key, value in metadata.items():
-        for each in value if isinstance(value, list | tuple) else (value,):
-            if isinstance(each, str | int | float) and len(label := _label(key, each)) <= _MAX_LABEL_CHARS:
-                yield label
-
-
-def _label(key: str, value: object) -> str:
-    return f"{key}={str(value).lower() if isinstance(value, bool) else value}"

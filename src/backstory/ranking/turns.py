@@ -12,11 +12,13 @@ from typing import Final
 
 from backstory.model.conversation import Conversation, Message, Role
 from backstory.model.keeping import MessageCues
+from backstory.model.live import LiveTurn
 from backstory.model.passage import Index, Passage
 from backstory.model.project import Scope
 from backstory.model.search import AnyOf, Between, Scored, TurnQuery, Where
 from backstory.ranking.dates import MONTHS, spans
 from backstory.ranking.fusion import Fused, normalised
+from backstory.ranking.labels import metadata_label, metadata_labels
 from backstory.ranking.sentences import asks_when, ends_asking, questions_of, stated, tells_when
 from backstory.ranking.words import terms
 
@@ -93,12 +95,21 @@ _LEADING_TERMS: Final = 30
 # Every message's terms end with its day, month and year.
 _DATE_TERMS: Final = 3
 
+#: What only turns of live conversations can be filtered by.
+LIVE_LABELS: Final = ("user", "thread", "metadata")
+_NONE: Final[Mapping[str, Sequence[str]]] = {}
+
 _DAY: Final = 86_400.0
 _YEAR_LOG: Final = math.log1p(365)
 
 
-def message_passage(message: Message, conversation: Conversation) -> Passage:
-    """The passage under which a message is found: by its text, its speaker's name and its date."""
+def message_passage(
+    message: Message, conversation: Conversation, extra: Mapping[str, Sequence[str]] = _NONE
+) -> Passage:
+    """The passage under which a message is found: by its text, its speaker's name and its date.
+
+    `extra` are the labels that only turns of live conversations have, as `live_labels` gives them.
+    """
     return Passage(
         id=message.id,
         index=Index.TURNS,
@@ -109,8 +120,26 @@ def message_passage(message: Message, conversation: Conversation) -> Passage:
             **_labels(conversation),
             "role": [message.role.value],
             "speaker": [message.speaker] if message.speaker else [],
+            **{label: list(extra.get(label, ())) for label in LIVE_LABELS},
         },
         numbers={"at": message.at.timestamp()},
+    )
+
+
+def live_labels(turn: LiveTurn) -> Mapping[str, Sequence[str]]:
+    """What a turn of a live conversation can be filtered by, beside what every turn can."""
+    return {
+        "user": [turn.user_id] if turn.user_id else [],
+        "thread": [turn.thread],
+        "metadata": list(metadata_labels(turn.metadata)),
+    }
+
+
+def lets_through(where: Where, turn: LiveTurn, room: str) -> bool:
+    """Whether a turn of a live conversation meets the conditions on labels that live turns have."""
+    labels = {**live_labels(turn), "conversation": [turn.conversation], "room": [room]}
+    return all(
+        not set(each.values).isdisjoint(labels[each.label]) for each in where.labels if each.label in labels
     )
 
 
@@ -134,7 +163,8 @@ def conversation_passage(conversation: Conversation, key: str) -> Passage:
 
 def _labels(conversation: Conversation) -> dict[str, list[str]]:
     ids = [conversation.id, conversation.parent] if conversation.parent else [conversation.id]
-    return {"conversation": ids, "interface_type": [conversation.interface_type], "room": []}
+    room = [conversation.room] if conversation.room else []
+    return {"conversation": ids, "interface_type": [conversation.interface_type], "room": room}
 
 
 def _date_words(at: datetime) -> str:
@@ -177,13 +207,19 @@ def cues_of(message: Message) -> Mapping[str, float]:
 
 def conditions(scope: Scope, query: TurnQuery) -> Where:
     """What a question's filters mean to the index of messages."""
-    role = [AnyOf("role", [query.role.value])] if query.role else []
+    role = query.role.value if query.role else None
+    own = _any_of({"role": role, "user": query.user, "thread": query.thread})
+    metadata = [AnyOf("metadata", [metadata_label(*each)]) for each in query.metadata.items()]
     span = _between(query.since, query.until)
-    return Where(scope, [*_asked_labels(query), *role], {"at": span} if query.since or query.until else {})
+    numbers = {"at": span} if query.since or query.until else {}
+    return Where(scope, [*_asked_labels(query), *own, *metadata], numbers)
 
 
 def session_conditions(scope: Scope, query: TurnQuery) -> Where:
-    """What a question's filters mean to the index of conversations: those held in the span asked for."""
+    """What a question's filters mean to the index of conversations: those held in the span asked for.
+
+    What only turns have cannot be asked there: it is asked of the turns.
+    """
     numbers = {}
     if query.since:
         numbers["ended_at"] = _between(query.since, None)
@@ -193,11 +229,16 @@ def session_conditions(scope: Scope, query: TurnQuery) -> Where:
 
 
 def _asked_labels(query: TurnQuery) -> list[AnyOf]:
-    asked = {
-        "conversation": query.conversation,
-        "interface_type": query.interface_type,
-        "room": query.room,
-    }
+    return _any_of(
+        {
+            "conversation": query.conversation,
+            "interface_type": query.interface_type,
+            "room": query.room,
+        }
+    )
+
+
+def _any_of(asked: Mapping[str, str | None]) -> list[AnyOf]:
     return [AnyOf(label, [value]) for label, value in asked.items() if value is not None]
 
 

@@ -17,6 +17,10 @@ from backstory.model.search import TurnQuery
 from backstory.ranking.relevance import JUDGED, Evidence, relevances
 from backstory.ranking.words import terms
 
+#: Candidates asked of each retriever: a context shows 15 turns at most. With 150 it takes a quarter longer,
+#: and LoCoMo's recall@10 is .839 in place of .838.
+_CANDIDATES: Final = 100
+
 _MEANINGS: Final = ("meaning", "window meaning")
 
 
@@ -62,7 +66,7 @@ class _Found:
 
 
 def _good_enough(engine: Engine, scope: Scope, query: TurnQuery, most: int, threshold: float) -> _Found:
-    ranked = ranked_turns(engine, scope, query)
+    ranked = ranked_turns(engine, scope, query, candidates=_CANDIDATES)
     judged = ranked.turns[:JUDGED]
     with engine.records.reading() as records:
         evidence = _evidence(records, judged, ranked)

@@ -54,7 +54,7 @@ LAYOUTS: Final[Mapping[Index, Layout]] = {
             WordField(WINDOW, k1=0.9, b=0.4, average_words=60),
             WordField(ASKED, k1=0.9, b=0.4, average_words=8),
         ),
-        labels=("conversation", "role", "speaker", "interface_type", "room"),
+        labels=("conversation", "role", "speaker", "interface_type", "room", "user", "thread", "metadata"),
         numbers=("at",),
         single=(WINDOW,),
     ),

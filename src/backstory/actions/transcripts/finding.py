@@ -1,6 +1,7 @@
 """Finding turns: candidates of every retriever, ranked; the messages of one turn count as one.
 
-What a search gives back of them, and how several are merged, is left to `search` and `topics`.
+What a search gives back of them, and how several are merged, is left to `search` and `topics`; whether they
+are good enough for a context, to those who put it together.
 """
 
 import re
@@ -54,19 +55,25 @@ class RankedTurn:
 
 @dataclass(frozen=True, slots=True)
 class RankedTurns:
-    """Turns, best first, and in words what could not be asked."""
+    """Turns, best first, and in words what could not be asked. `lists` are what the retrievers gave."""
 
     turns: Sequence[RankedTurn]
     degraded: Sequence[str]
+    lists: Mapping[str, Sequence[Scored]]
 
 
-def ranked_turns(engine: Engine, scope: Scope, query: TurnQuery) -> RankedTurns:
-    """Every turn that any retriever found, best first, none from outside the scope."""
+def ranked_turns(
+    engine: Engine, scope: Scope, query: TurnQuery, *, candidates: int = CANDIDATES
+) -> RankedTurns:
+    """Every turn that any retriever found, best first, none from outside the scope.
+
+    Each retriever is asked for so many candidates.
+    """
     check(query)
     if query.conversation is not None:
         with engine.records.reading() as records:
             records.conversations.live(scope, query.conversation)
-    found = _candidates(engine, scope, query)
+    found = _candidates(engine, scope, query, replace(_TURNS, limit=candidates))
     degraded = [*found.degraded, *([_BEING_READ] if engine.ingesting.locked() else [])]
     cues = _cues(engine, query, found.lists)
     places = {id: (each.conversation, each.turn) for id, each in cues.items()}
@@ -74,7 +81,7 @@ def ranked_turns(engine: Engine, scope: Scope, query: TurnQuery) -> RankedTurns:
     best: dict[Place, Fused] = {}
     for fused in rank(query, lists, cues):
         best.setdefault(places[fused.id], fused)
-    return RankedTurns([RankedTurn(*key, fused) for key, fused in best.items()], degraded)
+    return RankedTurns([RankedTurn(*key, fused) for key, fused in best.items()], degraded, lists)
 
 
 def _cues(
@@ -87,7 +94,10 @@ def _cues(
     ids = {each.id for name, scored in lists.items() if name != "session words" for each in scored}
     with engine.records.reading() as records:
         cues = dict(records.conversations.cues(ids))
-        chain = records.conversations.chain(query.conversation) if query.conversation else ()
+        inside = query.conversation
+        # A conversation may have 100,000 turns: they are read only if some of what it says is another's.
+        is_shared = inside is not None and any(each.conversation != inside for each in cues.values())
+        chain = records.conversations.chain(inside) if inside and is_shared else ()
     for link in chain:
         if own := cues.get(link.id):
             cues[link.id] = own._replace(conversation=query.conversation or "", turn=link.turn)
@@ -114,15 +124,16 @@ def hits_of(engine: Engine, scope: Scope, turns: Sequence[RankedTurn], text: str
     ]
 
 
-def _candidates(engine: Engine, scope: Scope, query: TurnQuery) -> Candidates:
+def _candidates(engine: Engine, scope: Scope, query: TurnQuery, legs: Legs) -> Candidates:
     where = conditions(scope, query)
-    found = candidates(engine, _TURNS, query.text, where)
+    found = candidates(engine, legs, query.text, where)
     lists, degraded = dict(found.lists), list(found.degraded)
     if "new words" in lists:  # the text under an id never changes: what the index found by it counts once
         known = {each.id for each in lists["words"]}
         lists["new words"] = [each for each in lists["new words"] if each.id not in known]
     try:
-        lists |= _sessions(engine, session_conditions(scope, query), query.text)
+        if query.conversation is None:  # what is said in one conversation is all in that one
+            lists |= _sessions(engine, session_conditions(scope, query), query.text)
         lists |= _files(engine, where, query.text)
     except StoreError as error:
         degraded = degraded or [f"found without whole conversations and files: {error}"]
