@@ -18,6 +18,7 @@ from backstory.actions.projection.layouts import LAYOUTS
 from backstory.actions.projection.now import graph_of
 from backstory.actions.projection.reconcile import Reconciled, reconcile
 from backstory.actions.projection.upkeep import upkeep
+from backstory.actions.transcripts.search import search_turns
 from backstory.engine import Engine, Work
 from backstory.errors import Cancelled, StoreFull, StoreUnavailable
 from backstory.http.worker import Worker
@@ -25,13 +26,14 @@ from backstory.model.graph import GraphChange, GraphKey, Node, NodeRef, NodeType
 from backstory.model.memory import MemoryId, NewMemory, Relationship
 from backstory.model.passage import Index
 from backstory.model.project import ALL_PROJECTS, Project
-from backstory.model.search import FoundMemories, MemoryQuery, Where
+from backstory.model.search import FoundMemories, MemoryQuery, TurnQuery, Where
 from backstory.model.upkeep import GenerationState
 from backstory.ports import Entry
 from backstory.testing.embedder import WordEmbedder
 
 from .conftest import Opening
 from .doubles import Choosy, Unreliable
+from .talk import Said, held, keep
 
 SHOP = Project("shop")
 
@@ -79,6 +81,22 @@ def test_the_worker_finishes_what_an_outage_left(engine: Engine) -> None:
 
     assert statistics(engine, SHOP).pending == {}
     assert search(engine, "jittered").degraded == []
+
+
+def test_everything_that_waits_is_found_by_its_words_however_much_it_is(engine: Engine) -> None:
+    said = [Said(f"turn number {n}") for n in range(700)]
+    keep(engine, held("s"), *said, Said("We met a zebra."))
+
+    assert [hit.turn for hit in search_turns(engine, SHOP, TurnQuery("zebra")).hits] == [len(said) + 1]
+    assert statistics(engine, SHOP).pending["vectors"] > len(said)
+
+
+def test_a_store_that_is_opened_and_closed_has_its_indexes_and_no_entries(opening: Opening) -> None:
+    for _ in range(2):
+        with opening() as engine:
+            assert statistics(engine, SHOP).index_entries == {"memories-1": 0, "turns-1": 0, "sessions-1": 0}
+            assert live_names(engine) == {"memories-1", "turns-1", "sessions-1", "graph-1"}
+            assert reconcile(engine, Work()) == Reconciled(0, 0)
 
 
 def test_a_graph_outage_keeps_nothing_from_being_found(engine: Engine) -> None:
@@ -175,6 +193,7 @@ def test_a_text_that_is_refused_during_a_rebuild_holds_up_no_other(engine: Engin
     assert memory_entries(engine) == {"memories-2": 5}
     assert found.refused == 1
     assert search(engine, "number 3").degraded == []
+    assert search(engine, "poison").hits[0].memory.content == "a poison text"
 
 
 def test_another_embedder_is_noticed_and_search_goes_on_meanwhile(engine: Engine) -> None:

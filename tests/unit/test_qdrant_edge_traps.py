@@ -6,6 +6,7 @@ are, an average length for each field, and words as rare as they are in the proj
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -86,6 +87,8 @@ def engine_settings(folder: Path) -> Mapping[str, object]:
 
 
 def test_upkeep_has_a_limit_to_the_size_of_a_segment(store: QdrantEdgeVectorStore, tmp_path: Path) -> None:
+    store.upsert(NOTES, notes(1))
+
     optimizers = engine_settings(tmp_path)["optimizers"]
 
     assert isinstance(optimizers, dict)
@@ -181,6 +184,8 @@ def test_no_call_of_the_engine_takes_more_than_a_batch(
 
 
 def test_memory_is_placed_so_that_an_index_opens_fast(store: QdrantEdgeVectorStore, tmp_path: Path) -> None:
+    store.upsert(NOTES, notes(1))
+
     settings = engine_settings(tmp_path)
 
     assert settings["payload_memory"] == "cold"
@@ -256,6 +261,7 @@ def test_a_reopened_store_has_everything_it_had(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_is_open_elsewhere_is_refused(store: QdrantEdgeVectorStore, tmp_path: Path) -> None:
+    store.upsert(NOTES, notes(1))
     code = "import sys, qdrant_edge; qdrant_edge.EdgeShard.load(sys.argv[1])"
     command = [sys.executable, "-c", code, str(tmp_path / NOTES / "shard")]
     assert subprocess.run(command, capture_output=True, check=False).returncode == 1
@@ -289,6 +295,34 @@ def test_what_a_crash_left_of_an_unfinished_index_is_no_index(tmp_path: Path) ->
     assert [each.name for each in tmp_path.iterdir()] == [NOTES]
 
 
+def test_nothing_is_made_for_an_index_before_its_first_entry(tmp_path: Path) -> None:
+    for _ in range(2):
+        with QdrantEdgeVectorStore.open(tmp_path) as store:
+            store.ensure(SPEC)
+            store.remove(NOTES, EVERYTHING)
+            assert store.query(NOTES, [Every(None, 1), Words("text", "cart", 1)], EVERYTHING) == [[], []]
+            assert not store.settle(NOTES)
+            assert store.describe() == {NOTES: IndexState(0)}
+        assert [each.name for each in (tmp_path / NOTES).iterdir()] == ["plan.json"]
+
+    with QdrantEdgeVectorStore.open(tmp_path) as store:
+        store.upsert(NOTES, notes(1))
+        assert store.describe() == {NOTES: IndexState(1)}
+
+
+def test_an_index_that_a_crash_left_half_made_is_made_again(tmp_path: Path) -> None:
+    with QdrantEdgeVectorStore.open(tmp_path) as store:
+        store.ensure(SPEC)
+        store.upsert(NOTES, notes(1))
+    a_file(tmp_path, "segment.json").unlink()
+    (tmp_path / NOTES / "index.json").rename(tmp_path / NOTES / "plan.json")
+
+    with QdrantEdgeVectorStore.open(tmp_path) as store:
+        assert store.describe() == {NOTES: IndexState(0)}
+        store.upsert(NOTES, notes(2))
+        assert store.describe() == {NOTES: IndexState(1)}
+
+
 def a_file(folder: Path, pattern: str) -> Path:
     return min((folder / NOTES).rglob(pattern))
 
@@ -303,6 +337,7 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
     "garbage in our own file": lambda folder: a_file(folder, "index.json").write_bytes(b"\xffgarbage"),
     "our own file lost": lambda folder: a_file(folder, "index.json").unlink(),
     "half of the engine's settings": lambda folder: os.truncate(a_file(folder, "edge_config.json"), 80),
+    "the engine's folder lost": lambda folder: shutil.rmtree(folder / NOTES / "shard"),
     "a lost file of a segment": lambda folder: a_file(folder, "segment.json").unlink(),
     "a file that makes the engine panic": lambda folder: os.truncate(a_file(folder, "deleted/status.dat"), 0),
     "garbage everywhere": garbage_everywhere,

@@ -770,6 +770,24 @@ def _around(chain: Sequence[Link], ids: set[str]) -> list[object]:
     ]
 
 
+@settings(max_examples=50, deadline=None)
+@given(CHAINS)
+def test_the_terms_around_a_message_are_those_of_its_window(
+    reused: Records, kinds: list[tuple[Said, int]]
+) -> None:
+    keep(reused, Talk("s1", [replace(kind, key=str(key)) for kind, key in kinds]))
+
+    with reused.reading() as transaction:
+        windows = windows_in(transaction.conversations.chain("s1"))
+        terms = {id: each.terms for id, each in transaction.passages.find(windows).items()}
+        around = transaction.conversations.terms_around(windows)
+
+    assert {id: (own, sorted(rest)) for id, (own, *rest) in around.items()} == {
+        id: (terms[id], sorted(terms[each] for each in window if each != id))
+        for id, window in windows.items()
+    }
+
+
 def test_turns_that_are_far_apart_are_read_without_those_between(records: Records) -> None:
     keep(records, Talk("s1", chat(200)))
 
@@ -836,6 +854,10 @@ def test_whether_a_file_was_changed_is_a_number_where_the_greatest_is_asked_for(
             "transcript_files USING INDEX sqlite_autoindex_transcript_files_1 (path>? AND path<?)",
         ),
         (message_reads._CUES, "messages USING INDEX sqlite_autoindex_messages_1 (id=?)"),
+        (
+            message_reads._TERMS_AROUND,
+            "near USING INDEX messages_by_place (conversation=? AND place>? AND place<?)",
+        ),
         (chain_reads._CHAIN, "turns USING INDEX sqlite_autoindex_turns_1 (conversation=?)"),
         (chain_reads._NAMING, "turns USING INDEX turns_by_tool_message (tool_message=?)"),
         (

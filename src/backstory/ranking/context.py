@@ -159,7 +159,7 @@ def _is_own(conversation: str, said: ContextTurn | Summary) -> bool:
 
 def _number(item: ContextItem) -> tuple[int, bool]:
     if isinstance(item.said, Summary):
-        return item.said.last_turn, False
+        return item.said.first_turn, False
     return item.said.number, True
 
 

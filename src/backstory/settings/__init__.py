@@ -1,4 +1,6 @@
-"""The settings: frozen, read once, and the only reader of environment and config file.
+"""The settings: frozen, and the only reader of environment and config file.
+
+They are read once; the two that may be switched while a process runs are followed by `switches`.
 
 `read_settings` is the way in. The list itself is in `catalogue` and `engines`, how a text becomes
 a value in `kinds`, where texts come from in `reading`, and which engines follow in `choices`.

@@ -4,7 +4,7 @@ What a question may see comes as conditions; what its candidates are worth is th
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final
 
 from backstory.actions.projection.vectors import fingerprint
@@ -12,14 +12,11 @@ from backstory.engine import Engine
 from backstory.errors import InputError, StoreError
 from backstory.model.passage import Index
 from backstory.model.search import MAX_LIMIT, MemoryQuery, Scored, TurnQuery, Where
-from backstory.model.upkeep import Generation, Target
+from backstory.model.upkeep import Generation
 from backstory.ports import Every, Leg, Meaning, Words
 from backstory.ranking.words import terms
 
-#: Passages that wait to be projected and are found by SQLite meanwhile, the oldest ones. Reading as many
-#: marks took 4 ms on a busy machine, 100 of them 1 ms; seldom do more than a handful wait.
-WAITING: Final = 500
-
+_SWITCHED_OFF: Final = "found by words alone: search by meaning is switched off (ENABLE_SEMANTIC_SEARCH)"
 _OTHER_EMBEDDER: Final = (
     "found by words alone: the embedder was changed, and meanings are being computed anew"
 )
@@ -63,32 +60,32 @@ def candidates(engine: Engine, legs: Legs, text: str, where: Where) -> Candidate
 
     When the index cannot be asked, one list comes from the records, under the name "words".
     """
+    words = terms(text)
+    # First, or what is projected meanwhile would be missed by both.
     with engine.records.reading() as records:
-        marks = records.marks.pending(Target.VECTORS, WAITING)
+        waiting = records.keywords.search_waiting(legs.index, words, where, legs.limit)
     try:
         found = ask(engine, legs, text, where)
     except StoreError as error:
-        return Candidates(
-            {"words": _by_records(engine, legs, text, where)}, [f"found by words alone: {error}"]
-        )
-    if waiting := [mark.subject for mark in marks if mark.place == legs.index.value]:
-        found.lists["new words"] = _by_records(engine, legs, text, replace(where, ids=waiting))
+        with engine.records.reading() as records:
+            by_words = records.keywords.search(legs.index, words, where, legs.limit)
+        return Candidates({"words": by_words}, [f"found by words alone: {error}"])
+    if waiting:
+        found.lists["new words"] = waiting
     return found
 
 
 def ask(engine: Engine, legs: Legs, text: str, where: Where) -> Candidates:
-    """The candidates of every leg in one call. An index of another embedder is asked for words alone."""
+    """The candidates of every leg in one call; by words alone where meaning cannot or must not be asked."""
     live = _live(engine, legs.index)
     words = terms(text)
     asked: dict[str, Leg] = {name: Words(of, words, legs.limit) for name, of in legs.words.items()}
-    degraded = []
-    if legs.meanings and live.fingerprint == fingerprint(engine, legs.index):
+    degraded = _without_meaning(engine, live) if legs.meanings else None
+    if legs.meanings and not degraded:
         vector = engine.embedder.embed_query(text)
         asked |= {name: Meaning(space, vector, legs.limit) for name, space in legs.meanings.items()}
-    elif legs.meanings:
-        degraded.append(_OTHER_EMBEDDER)
     answers = engine.vectors.query(live.name, list(asked.values()), where)
-    return Candidates(dict(zip(asked, answers, strict=True)), degraded)
+    return Candidates(dict(zip(asked, answers, strict=True)), [degraded] if degraded else [])
 
 
 def let_through(engine: Engine, index: Index, where: Where) -> set[str]:
@@ -106,6 +103,8 @@ def _live(engine: Engine, index: Index) -> Generation:
     return live
 
 
-def _by_records(engine: Engine, legs: Legs, text: str, where: Where) -> list[Scored]:
-    with engine.records.reading() as records:
-        return records.keywords.search(legs.index, terms(text), where, legs.limit)
+def _without_meaning(engine: Engine, live: Generation) -> str | None:
+    """Why an index is not asked by meaning, if it is not."""
+    if not engine.switches().semantic_search:
+        return _SWITCHED_OFF
+    return None if live.fingerprint == fingerprint(engine, Index(live.target)) else _OTHER_EMBEDDER

@@ -10,10 +10,10 @@ from typing import Final
 
 from backstory.actions.projection import graph, vectors
 from backstory.actions.projection.layouts import LAYOUTS
-from backstory.actions.projection.now import BATCHES, project_batch
+from backstory.actions.projection.now import BATCHES, project_batch, switched_off
 from backstory.actions.projection.reconcile import reconcile_index
 from backstory.engine import Engine, Transaction, Work
-from backstory.errors import ContentRefused, StoreError
+from backstory.errors import ContentRefused, StoreError, StoreUnavailable
 from backstory.model.graph import GraphKey
 from backstory.model.passage import Index, Passage
 from backstory.model.upkeep import Generation, GenerationState, Target
@@ -55,6 +55,8 @@ def build_step(engine: Engine, generation: Generation) -> int:
     if generation.target == graph.TARGET:
         _build_graph(engine, generation)
         return 0
+    if paused := switched_off(engine):
+        raise StoreUnavailable(paused, hint="switch them on; what was built so far is kept")
     return _build_index(engine, generation)
 
 

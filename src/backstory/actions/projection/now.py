@@ -45,7 +45,7 @@ _PROJECT: Final[Mapping[Target, Callable[[Engine, Sequence[Mark]], None]]] = {
 
 def project_now(engine: Engine, subject: str) -> Sequence[str]:
     """Let a memory be found; says what has to wait, and why. Raises `ContentRefused` if it never can be."""
-    if paused := shortage(engine):
+    if paused := vectors_wait(engine):
         return (paused,)
     try:
         _project_with_company(engine, subject)
@@ -73,7 +73,21 @@ def project_batch(engine: Engine, target: Target) -> int:
         oldest = records.marks.pending(target, 1)
     if oldest and target is Target.GRAPH:  # one project at a time: each has a database of its own
         return _project_graph(engine, Project(oldest[0].project))
-    return _project_vectors(engine, Index(oldest[0].place)) if oldest else 0
+    if not oldest or switched_off(engine):
+        return 0
+    return _project_vectors(engine, Index(oldest[0].place))
+
+
+def vectors_wait(engine: Engine) -> str | None:
+    """Why vectors are not written now, if they are not: they are switched off, or the disk is too full."""
+    return switched_off(engine) or shortage(engine)
+
+
+def switched_off(engine: Engine) -> str | None:
+    """That vectors are not to be written, if somebody wants it so; the graph goes on."""
+    if engine.switches().vector_writes:
+        return None
+    return "projection is paused: vectors are not written while ENABLE_QDRANT_WRITES is off"
 
 
 def shortage(engine: Engine) -> str | None:

@@ -1,7 +1,8 @@
 """Comparing what is projected with the records, and mending what disagrees.
 
 Nothing should ever disagree: marks see to that. But disks lose power and people delete folders.
-A missing entry is marked, so that it is projected again; an orphan is removed.
+A missing entry is marked, so that it is projected again; an orphan is removed, unless vectors are not to be
+written.
 """
 
 from collections import Counter
@@ -77,7 +78,7 @@ def _compare_page(engine: Engine, generation: Generation, after: str) -> tuple[i
 
 
 def _mend(engine: Engine, generation: Generation, *, missing: set[str], orphans: set[str]) -> None:
-    if orphans:
+    if orphans and engine.switches().vector_writes:
         engine.vectors.remove(generation.name, Where(ALL_PROJECTS, ids=sorted(orphans)))
     if missing:
         with engine.records.writing() as records:

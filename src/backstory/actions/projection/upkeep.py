@@ -2,7 +2,7 @@
 
 from backstory.actions.projection import graph
 from backstory.actions.projection.generations import build_step, building, drop_retired
-from backstory.actions.projection.now import project_batch, shortage
+from backstory.actions.projection.now import project_batch, shortage, switched_off
 from backstory.actions.projection.reconcile import reconcile
 from backstory.engine import Engine, Work
 from backstory.errors import StoreError
@@ -42,15 +42,16 @@ def _project(engine: Engine) -> bool:
 
 
 def _build(engine: Engine) -> bool:
-    for generation in building(engine)[:1]:
-        build_step(engine, generation)
-        return True
+    for generation in building(engine):
+        if generation.target == graph.TARGET or not switched_off(engine):
+            build_step(engine, generation)
+            return True
     return False
 
 
 def _check_after_crash(engine: Engine, work: Work) -> bool:
     with engine.records.reading() as records:
-        if not records.store.get("suspect"):
+        if not records.store.get("suspect") or switched_off(engine):
             return False
     reconcile(engine, work)
     with engine.records.writing() as records:

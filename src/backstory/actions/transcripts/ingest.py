@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
-from backstory.actions.projection.now import project_batch, shortage
+from backstory.actions.projection.now import project_batch, vectors_wait
 from backstory.actions.transcripts.choosing import Chosen, Known, Wish, choose_all, choose_at, is_text
 from backstory.actions.transcripts.intake import Foreign, Taken, note_failure, note_gone, take_in
 from backstory.engine import Engine, Transaction, Work
@@ -189,7 +189,7 @@ class _Run:
         self._stored = 0
         if self._degraded:
             return
-        if paused := shortage(self._engine):
+        if paused := vectors_wait(self._engine):
             self._degraded.append(paused)
             return
         try:
