@@ -20,9 +20,15 @@ async def call(client: Client, tool: str, **arguments: object) -> dict[str, Any]
     result = await client.call_tool(tool, arguments)
     assert not result.is_error, text_of(result)
     assert result.structured_content is not None
+    text = unindented(text_of(result))
     for value in leaves(result.structured_content):
-        assert value in text_of(result)
+        assert unindented(value) in text
     return dict(result.structured_content)
+
+
+def unindented(text: str) -> str:
+    """The text with every line begun at the left: what somebody said is indented among our own lines."""
+    return "\n".join(line.lstrip() for line in text.splitlines())
 
 
 async def failure(client: Client, tool: str, arguments: dict[str, object]) -> str:

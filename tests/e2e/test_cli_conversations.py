@@ -215,7 +215,7 @@ class TestMoving:
         assert f"\nnote: {note}" in moved["text"]
         assert told["status"] == "degraded"
         assert told["checks"]["conversations"]["finding"].endswith("others were left in jsonl")
-        assert "set it to jsonl" in told["checks"]["conversations"]["remedy"]
+        assert "BACKSTORY_CONVERSATION_STORAGE to jsonl" in told["checks"]["conversations"]["remedy"]
 
     def test_conversations_that_a_setting_leaves_behind_are_told(self, tmp_path: Path) -> None:
         with whole(tmp_path) as asked:
@@ -226,6 +226,30 @@ class TestMoving:
 
         assert (found["storage"], found["total"]) == ("jsonl", 0)
         assert (check["ok"], check["finding"].rpartition("; ")[2]) == (False, "others were left in records")
+
+    def test_files_that_no_setting_names_any_more_are_told(self, tmp_path: Path) -> None:
+        with whole(tmp_path, BACKSTORY_CONVERSATION_STORAGE="jsonl") as asked:
+            asked.local("create_conversation", KITCHEN)
+        with whole(tmp_path) as asked:
+            found = asked.local("conversations_list").json["answer"]
+            check = asked.ask("GET", "/health").json["checks"]["conversations"]
+        with whole(tmp_path, BACKSTORY_CONVERSATION_STORAGE="jsonl") as asked:
+            asked.local("conversations_migrate", {"to": "records"})
+        with whole(tmp_path) as asked:
+            moved = asked.ask("GET", "/health").json["checks"]["conversations"]
+
+        assert (found["storage"], found["total"]) == ("records", 0)
+        assert (check["ok"], check["finding"].rpartition("; ")[2]) == (False, "others were left in jsonl")
+        assert moved["ok"]
+
+    def test_in_memory_what_is_kept_elsewhere_is_told_of(self, tmp_path: Path) -> None:
+        with whole(tmp_path) as asked:
+            asked.local("create_conversation", KITCHEN)
+            asked.local("conversations_migrate", {"to": "jsonl"})
+        with whole(tmp_path, BACKSTORY_CONVERSATION_STORAGE="memory") as asked:
+            check = asked.ask("GET", "/health").json["checks"]["conversations"]
+
+        assert check["finding"].endswith("they end with the process; what is in jsonl is out of sight")
 
     def test_in_memory_they_end_with_the_process(self, tmp_path: Path) -> None:
         with whole(tmp_path) as asked:

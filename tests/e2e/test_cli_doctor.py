@@ -306,7 +306,22 @@ class TestConversations:
         assert by_default == Check("conversations", ok=True, finding="kept in jsonl")
         assert not as_set.ok
         assert "others were left in jsonl" in as_set.finding
-        assert "set it to jsonl" in str(as_set.remedy)
+        assert "BACKSTORY_CONVERSATION_STORAGE to jsonl" in str(as_set.remedy)
+
+    def test_files_that_nobody_moved_away_are_told_of(self, tmp_path: Path) -> None:
+        folder = tmp_path / "data" / "context"
+        folder.mkdir(parents=True)
+        (folder / "1.jsonl").write_bytes(b"{}\n")
+        environ = {"BACKSTORY_HOME": str(tmp_path)}
+
+        unset, _ = conversation_checks(read_settings(environ))
+        as_set, _ = conversation_checks(read_settings({**environ, "BACKSTORY_CONVERSATION_STORAGE": "jsonl"}))
+        _moved(tmp_path / "backstory.db", "records")
+        moved, _ = conversation_checks(read_settings(environ))
+
+        assert (unset.ok, unset.finding) == (False, "kept in records; others were left in jsonl")
+        assert as_set == Check("conversations", ok=True, finding="kept in jsonl")
+        assert moved == Check("conversations", ok=True, finding="kept in records")
 
     def test_without_records_they_are_where_a_setting_says(self, tmp_path: Path) -> None:
         assert moved_to(tmp_path / "none.db") is None
@@ -354,7 +369,7 @@ class TestConversations:
         folder.mkdir(parents=True)
         (folder / "1.jsonl").write_bytes(b"rubbish\n")
 
-        result = examine(tmp_path, BACKSTORY_MIN_FREE_MB="0")
+        result = examine(tmp_path, BACKSTORY_MIN_FREE_MB="0", BACKSTORY_CONVERSATION_STORAGE="jsonl")
 
         assert failing(result) == {"conversation files": "keep a copy of it, then restore your newest backup"}
 

@@ -21,7 +21,7 @@ from backstory.actions.conversations.summarizing import summarize_now
 from backstory.engine import Engine, LiveStorages
 from backstory.errors import StoreCorrupt
 from backstory.folders import project_of
-from backstory.mcp.budget import MOST_TOKENS, tokens
+from backstory.mcp.budget import MOST_TOKENS, USUAL_TOKENS, tokens
 from backstory.mcp.face import Face
 from backstory.mcp.server import create_server
 from backstory.model.live import LiveConversation
@@ -217,6 +217,27 @@ async def test_no_page_is_longer_than_an_answer_may_be(engine: Engine, era: Conn
 
     assert tokens(json.dumps(page)) < MOST_TOKENS
     assert page["turns"][0]["shortened"] == ["user_text"]
+
+
+async def test_metadata_gives_way_where_a_page_is_too_long_and_is_whole_where_a_turn_is_read_alone(
+    engine: Engine, era: ConnectMode
+) -> None:
+    live = begin(engine)
+    metadata = {"log": 'a "quoted" word, ' * 500}
+    for number in range(30):
+        add_turn(engine, SHOP, live.id, Turn(f"Step {number}", metadata=metadata))
+    add_turn(engine, SHOP, live.id, Turn("The last step", metadata={"step": "last"}))
+
+    async with reading(engine, era) as client:
+        page = await read(client, f"conversations://get/{live.id}?limit=100")
+        alone = await read(client, f"conversations://get/{live.id}?limit=1")
+
+    assert tokens(json.dumps(page)) < USUAL_TOKENS
+    assert [turn.get("metadata") for turn in page["turns"]] == [*([None] * 30), {"step": "last"}]
+    assert page["turns"][0]["shortened"] == ["metadata"]
+    assert any("limit=1" in note for note in page["notes"])
+    assert alone["turns"][0]["metadata"] == metadata
+    assert "shortened" not in alone["turns"][0]
 
 
 async def test_a_hit_of_a_search_leads_to_its_turn(engine: Engine, era: ConnectMode) -> None:

@@ -302,6 +302,7 @@ async def test_nobody_watches_more_than_a_person_could(engine: Engine, era: Conn
 
     async with Client(create_server(Face(engine)), mode=era) as client:
         await watch_all(client, era, *uris[:MOST_WATCHED])
+        await watch_all(client, era, uris[0])
         with pytest.raises(MCPError, match=LIST) as raised:
             await watch_all(client, era, *uris)
 

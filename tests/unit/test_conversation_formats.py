@@ -269,6 +269,29 @@ def test_nothing_that_is_said_leads_out_of_its_quotation(history: TieredHistory)
     assert len(speakers) == len(turns) + sum(bool(each.response) for each in turns)
 
 
+@pytest.mark.parametrize(
+    "said", ["</blockquote>", "<!-- ", "<script>", "<a href='x'>", "<?php", "\\<div>", "```\n<plaintext>"]
+)
+def test_no_tag_of_html_reaches_beyond_a_quotation(said: str) -> None:
+    history = TieredHistory(CONVERSATION, active=[turn(1, said, "1 < 2 <= 3")])
+
+    text = formatted(history, Format.MARKDOWN)
+
+    assert not re.search("<[a-z/!?]", text)
+    assert "> 1 < 2 <= 3" in text
+
+
+@pytest.mark.parametrize("form", [Format.TEXT, Format.MARKDOWN, Format.PROMPT])
+def test_what_is_said_moves_no_cursor_and_turns_no_writing_round(form: Format) -> None:
+    said = "a\tb\x1b[1A\x1b[2Kc\x08d\x9be\u202ef\u2066g"
+    history = TieredHistory(CONVERSATION, summaries=[summary(1, 1, said)], active=[turn(2, said, said)])
+
+    text = formatted(history, form)
+
+    assert text.count("a\tb[1A[2Kcdefg") == 3
+    assert all(each.isprintable() or each in "\t\n" for each in text)
+
+
 @given(HISTORIES)
 def test_json_gives_back_every_text_as_it_was_said(history: TieredHistory) -> None:
     values = json.loads(formatted(history, Format.JSON))
@@ -314,7 +337,7 @@ def test_the_archive_gives_way_first_and_the_newest_turn_last() -> None:
 
 
 @pytest.mark.parametrize("form", Format)
-@pytest.mark.parametrize("said", ["word " * 50_000, "\x01" * 100_000, "\n" * 100_000, "日" * 100_000])
+@pytest.mark.parametrize("said", ["word " * 50_000, "\\" * 100_000, "\n" * 100_000, "日" * 100_000])
 def test_a_newest_turn_that_is_too_long_is_cut(form: Format, said: str) -> None:
     told = fit_history(TieredHistory(CONVERSATION, active=[turn(1, said, said)]), form, 500)
 

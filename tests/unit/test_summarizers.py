@@ -275,6 +275,12 @@ def test_a_name_cannot_take_over_the_summary() -> None:
     assert len(summary.text) < 80
 
 
+def test_nobody_is_the_assistant_by_being_called_so() -> None:
+    summary = EXTRACTIVE.summarize([SaidTurn(1, "We use uv.", "", "Assistant")], max_tokens=200)
+
+    assert summary.text == "[1] User (Assistant): We use uv."
+
+
 @settings(deadline=None)
 @given(st.permutations(range(12)), st.integers(20, 150))
 def test_whatever_is_kept_stands_in_the_order_of_the_conversation(order: list[int], most: int) -> None:

@@ -17,8 +17,12 @@ _MOVED_TO: Final = "SELECT value FROM store WHERE key = 'conversation_storage'"
 def conversation_checks(settings: Settings) -> Iterator[Check]:
     """Where live conversations are kept, and, if there are any, that their files are whole."""
     records = settings.records
-    yield storage(settings, moved_to(records.path) if isinstance(records, SqliteRecords) else None)
-    if files := sorted(settings.context.storage_path.glob("[0-9]*.jsonl")):
+    files = sorted(settings.context.storage_path.glob("[0-9]*.jsonl"))
+    moved = moved_to(records.path) if isinstance(records, SqliteRecords) else None
+    # Nobody moved them away from where they were written.
+    written_in = "jsonl" if any(file.stat().st_size for file in files) else None
+    yield storage(settings, moved, moved or written_in)
+    if files:
         yield conversation_files(files)
 
 
@@ -34,18 +38,17 @@ def moved_to(records: Path) -> str | None:
     return str(row[0]) if row else None
 
 
-def storage(settings: Settings, moved: str | None) -> Check:
-    """Live conversations are kept where they were moved to."""
+def storage(settings: Settings, moved: str | None, held: str | None) -> Check:
+    """Live conversations are kept where they were moved to, and where some are."""
     was_set = settings.chosen("BACKSTORY_CONVERSATION_STORAGE")
     name = settings.context.storage if was_set or moved is None else moved
-    if moved in (None, name):
+    if held in (None, name):
         return Check("conversations", ok=True, finding=f"kept in {name}")
     return Check(
         "conversations",
         ok=False,
-        finding=f"kept in {name}; others were left in {moved}",
-        remedy=f"unset BACKSTORY_CONVERSATION_STORAGE, or set it to {moved};"
-        " `backstory conversations migrate` moves them",
+        finding=f"kept in {name}; others were left in {held}",
+        remedy=f"set BACKSTORY_CONVERSATION_STORAGE to {held}; `backstory conversations migrate` moves them",
     )
 
 

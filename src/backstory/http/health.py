@@ -9,6 +9,7 @@ import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any, Final
 
 import anyio
@@ -16,6 +17,7 @@ import anyio.to_thread
 
 from backstory import __version__
 from backstory.actions.conversations.migrate import CHOICE
+from backstory.actions.maintenance.backup import conversation_files
 from backstory.engine import Engine
 from backstory.errors import BackstoryError
 from backstory.http.faults import unexpected_told
@@ -49,7 +51,7 @@ Look = Callable[[], Check]
 
 
 class Health:
-    """The state of one process."""
+    """The state of one process. `folder` is where live conversations would be, were they in files."""
 
     def __init__(
         self,
@@ -57,12 +59,14 @@ class Health:
         worker: Worker,
         watcher: Watcher,
         url: str,
+        folder: Path,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._engine = engine
         self._worker = worker
         self._watcher = watcher
         self._url = url
+        self._folder = folder
         self._clock = clock
         self._began = clock()
         # Threads of their own: when all that serve calls are busy, one wants to know how the process is.
@@ -198,25 +202,28 @@ class Health:
             waiting = records.marks.count_waiting(Target.VECTORS, Index.TURNS.value, MANY_MARKS)
             deferred = records.marks.count_deferred()
         finding = f"kept in {live.name}; {_count(waiting, 'message')} to embed, {deferred:,} deferred"
+        left = self._left_in()
         if live.name == "memory":
-            return Check(ok=True, finding=f"{finding}; they end with the process", remedy=_KEEP_THEM)
-        if left := self._left_in():
+            others = f"; what is in {left} is out of sight" if left else ""
+            return Check(ok=True, finding=f"{finding}; they end with the process{others}", remedy=_KEEP_THEM)
+        if left:
             remedy = (
-                f"unset BACKSTORY_CONVERSATION_STORAGE, or set it to {left};"
-                " 'backstory conversations migrate' moves them"
+                f"set BACKSTORY_CONVERSATION_STORAGE to {left}; 'backstory conversations migrate' moves them"
             )
             return Check(ok=False, finding=f"{finding}; others were left in {left}", remedy=remedy)
         return Check(ok=True, finding=finding, remedy=_BACKFILL if deferred else None)
 
     def _left_in(self) -> str | None:
-        """Where live conversations are that a setting keeps out of sight."""
+        """Where live conversations are that a setting keeps out of sight, or that it brought to light."""
         live = self._engine.live
         with self._engine.records.reading() as records:
             moved_to = records.store.get(CHOICE)
-        if moved_to is None and live.name != "records":
-            some = live.named("records").find(ConversationCriteria(deleted=None, limit=1))
-            return "records" if some.conversations else None
-        return moved_to if moved_to != live.name else None
+        if moved_to is not None:
+            return moved_to if moved_to != live.name else None
+        if live.name == "records":
+            return "jsonl" if any(file.stat().st_size for file in conversation_files(self._folder)) else None
+        some = live.named("records").find(ConversationCriteria(deleted=None, limit=1))
+        return "records" if some.conversations else None
 
     def pending(self) -> Check:
         """Few writes wait to be projected, and none was refused."""

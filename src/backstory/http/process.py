@@ -103,7 +103,7 @@ class Hosting:
         #: The MCP server, to which a test may add tools of its own.
         self.mcp = create_server(face)
         rules = Rules(self._listening.entrances, token, server.max_request_bytes, server.requests_per_minute)
-        health = Health(engine, self.worker, self.watcher, self.url, clock)
+        health = Health(engine, self.worker, self.watcher, self.url, settings.context.storage_path, clock)
         local = Local(face, health, settings, self.stop)
         app = create_app(
             self.mcp, local, metrics, self.traffic, rules, shows_metrics=settings.metrics.enabled

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from backstory.mcp.answers import Answer
 from backstory.mcp.budget import MOST_TOKENS, USUAL_TOKENS, beginning, fair_share, tokens, written
 from backstory.mcp.conversation_answers import ContextTold, ConversationSummarized, HistoryTold, SummaryTold
 from backstory.mcp.conversation_formats import Format, formatted
+from backstory.mcp.transcript_fitting import size
 from backstory.mcp.wording import number
 from backstory.model.context import Context
 from backstory.model.live import LiveTurn, TieredHistory
@@ -28,7 +28,7 @@ def fit_history(history: TieredHistory, form: Format, most: int) -> HistoryTold:
     """The history in at most so many tokens, all that the format adds counted.
 
     The archive gives way first, then the summaries, the oldest first in each. The newest turn stays, cut
-    if it is too long by itself.
+    if it is too long by itself. So does what stands around the turns, even if it is longer than all this.
     """
     text = formatted(history, form)
     while _takes(text) > most and (smaller := _without_one(history)):
@@ -48,7 +48,7 @@ def fit_context(context: Context, conversation: str, most: int = MOST_TOKENS) ->
     """
     items = list(context.items)
     answer = ContextTold.of(context, conversation)
-    while items and _size(answer) > most - _AROUND:
+    while items and size(answer) > most - _AROUND:
         items.remove(min(items, key=lambda item: item.weight))
         note = f"left out for its length: {number(len(context.items) - len(items), 'part')}"
         answer = ContextTold.of(replace(context, items=items), conversation)
@@ -61,7 +61,7 @@ def fit_summaries(
 ) -> ConversationSummarized:
     """What was summed up, with as many of the newest summaries as fit into an answer."""
     told, room = [SummaryTold.of(summary) for summary in made], most - _AROUND
-    while len(told) > 1 and sum(map(_size, told)) > room:
+    while len(told) > 1 and sum(map(size, told)) > room:
         del told[0]
     left = len(made) - len(told)
     note = f"the {left} oldest summaries are left out for their length; get_conversation_history shows some"
@@ -98,7 +98,3 @@ def _cut(turn: LiveTurn, most: int) -> LiveTurn:
 def _takes(text: str) -> int:
     """The tokens of a text in an answer, where some characters are written as several."""
     return tokens(written(text))
-
-
-def _size(answer: Answer) -> int:
-    return tokens(written(answer.structured()))

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, Final
 
-from backstory.mcp.wording import number, time
+from backstory.mcp.wording import indented, number, time, visible_lines
 from backstory.model.live import LiveConversation, LiveTurn, TieredHistory
 from backstory.model.summary import Summary
 
@@ -31,9 +31,9 @@ _ASSISTANT: Final = "Assistant"
 _HARMLESS: Final = re.compile(r"(?!assistant)[\w@]", re.IGNORECASE)
 #: Longer names and titles are no names.
 _LONGEST_NAME: Final = 200
-#: What stands before every line of a text but its first.
-_INDENT: Final = "  "
 _MARKDOWN_SIGNS: Final = re.compile(r"([\\`*_\[\]<>&#|~!])")
+#: What begins a tag of HTML, or a comment: one that is closed, or not, reaches beyond its quotation.
+_TAG: Final = re.compile(r"<(?=[A-Za-z/!?])")
 
 
 def formatted(history: TieredHistory, form: Format) -> str:
@@ -109,16 +109,6 @@ def _line(text: str) -> str:
     return visible[:_LONGEST_NAME]
 
 
-def _indented(text: str) -> str:
-    """A text that follows a speaker: none of its lines begins where a speaker's does."""
-    return "\n".join(f"{_INDENT if place else ''}{line}" for place, line in enumerate(_lines(text)))
-
-
-def _lines(text: str) -> list[str]:
-    """The lines of a text, whatever ends them."""
-    return text.splitlines() or [""]
-
-
 def _place(conversation: LiveConversation) -> str:
     return f"{_line(conversation.interface_type)}, room {_line(conversation.room)}"
 
@@ -137,13 +127,13 @@ def _facts(conversation: LiveConversation) -> list[str]:
 
 
 def _text_turn(turn: LiveTurn) -> str:
-    said = [f"{_speaker(turn)}: {_indented(turn.query)}"]
-    said += [f"{_ASSISTANT}: {_indented(turn.response)}"] if turn.response else []
+    said = [f"{_speaker(turn)}: {indented(turn.query)}"]
+    said += [f"{_ASSISTANT}: {indented(turn.response)}"] if turn.response else []
     return "\n".join([f"[{turn.number}] {time(_second(turn.at))}", *said])
 
 
 def _text_summary(summary: Summary) -> str:
-    return f"[{summary.first_turn} to {summary.last_turn}]" + _indented(f"\n{summary.text}")
+    return f"[{summary.first_turn} to {summary.last_turn}]" + indented(f"\n{summary.text}")
 
 
 def _markdown_head(conversation: LiveConversation) -> str:
@@ -163,7 +153,7 @@ def _markdown_summary(summary: Summary) -> str:
 
 def _quoted(text: str) -> str:
     """A text in a quotation, which no heading, fence or tag of its own leads out of."""
-    return "\n".join(f"> {line}".rstrip() for line in _lines(text))
+    return "\n".join(f"> {_TAG.sub('&lt;', line)}".rstrip() for line in visible_lines(text))
 
 
 def _plain(text: str) -> str:
@@ -181,8 +171,8 @@ def _prompt_head(conversation: LiveConversation) -> str:
 
 def _prompt_turn(turn: LiveTurn) -> str:
     at = turn.at.astimezone(UTC).strftime("%Y-%m-%d %H:%M")
-    said = [f"[{turn.number}, {at}] {_user(_name(turn))}: {_indented(turn.query)}"]
-    said += [f"{_ASSISTANT}: {_indented(turn.response)}"] if turn.response else []
+    said = [f"[{turn.number}, {at}] {_user(_name(turn))}: {indented(turn.query)}"]
+    said += [f"{_ASSISTANT}: {indented(turn.response)}"] if turn.response else []
     return "\n".join(said)
 
 

@@ -16,7 +16,7 @@ from backstory.mcp.conversation_answers import (
     SummaryTold,
     TurnAdded,
 )
-from backstory.mcp.wording import counts, every, fact, lines, number, time
+from backstory.mcp.wording import counts, every, fact, lines, number, said, time
 
 
 def created(answer: ConversationCreated) -> str:
@@ -84,7 +84,7 @@ def _facts(answer: LiveConversationTold) -> Sequence[str]:
         f"conversation: {answer.conversation_id}, {number(answer.turn_count, 'turn')}",
         f"interface: {answer.interface_type}, room: {answer.room_id}",
         f"project: {answer.project}",
-        *fact("title", answer.title),
+        *said("title", answer.title),
         *_metadata(answer.metadata),
         f"created: {time(answer.created_at)}, updated: {time(answer.updated_at)}",
         *every("pending", answer.pending),
@@ -98,9 +98,9 @@ def _metadata(metadata: Mapping[str, object] | None) -> Sequence[str]:
 def _summary(told: SummaryTold) -> str:
     return lines(
         "",
-        f"Turns {told.first_turn} to {told.last_turn}, {told.tokens} tokens, by {told.made_by}:",
+        f"Turns {told.first_turn} to {told.last_turn}, {told.tokens} tokens, by {told.made_by}",
         *fact("note", told.note),
-        told.text,
+        *said("in short", told.text),
     )
 
 
@@ -108,7 +108,7 @@ def _use(use: ContextUse) -> Iterator[str]:
     span = "all that was said" if use.span_s is None else f"the last {use.span_s} s"
     widened = ", then in all, since nothing there was relevant enough" if use.widened else ""
     yield f"tokens: {use.tokens} of {use.max_tokens}; took {use.took_ms} ms"
-    yield f"looked for in {span}{widened}; relevance from {use.threshold}"
+    yield f"wanted: {span}{widened}; relevance from {use.threshold}"
     for name, source in use.sources.items():
         yield f"{name}: {_source(source)}"
 
@@ -146,8 +146,8 @@ def _said(part: ContextPart) -> Sequence[str]:
     return [
         *fact("id", part.turn_id),
         *([f"at {time(part.timestamp)}"] if part.timestamp else []),
-        *fact("from", part.user),
-        *fact("user", part.query),
-        *fact("assistant", part.response),
-        *fact("in short", part.summary),
+        *said("from", part.user),
+        *said("user", part.query),
+        *said("assistant", part.response),
+        *said("in short", part.summary),
     ]

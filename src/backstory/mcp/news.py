@@ -44,6 +44,8 @@ class Subscriber:
         """Hear when what is at an address changes; raises `InputError` when nothing ever could."""
         topic = _topic(uri)
         with self._lock:
+            if uri in self._watched.get(topic, ()):
+                return
             if sum(map(len, self._watched.values())) >= MOST_WATCHED:
                 raise InputError(
                     f"{MOST_WATCHED:,} addresses are watched already",

@@ -27,10 +27,11 @@ from backstory.mcp.resource_answers import (
     ConversationsLinked,
     TurnsLinked,
 )
+from backstory.mcp.resource_fitting import fit_page
 from backstory.mcp.tool import Request, Tool
 from backstory.mcp.tools.parameters import PageCursor, ReadingProject
 from backstory.mcp.tools.transcript_arguments import LISTED, SearchAsked, Since, Until, question
-from backstory.mcp.transcript_fitting import fit_conversation, fit_found, fitting
+from backstory.mcp.transcript_fitting import fit_found, fitting
 from backstory.mcp.uris import SCHEME, Address, write_address
 from backstory.model.search import DEFAULT_LIMIT, MAX_LIMIT
 
@@ -123,10 +124,9 @@ def _get(request: Request, asked: GetAsked) -> ConversationOpened:
         page = ConversationOpened.kept(
             read_conversation(request.engine, scope, asked.id, **place), asked.offset
         )
-    fitted = fit_conversation(page)
+    fitted = fit_page(page)
     following = _next("get", asked.id, asked, offset=fitted.next_offset)
-    shortened = {"turns": fitted.turns, "next_offset": fitted.next_offset, "notes": fitted.notes}
-    return page.model_copy(update={**shortened, "next": following})
+    return fitted.model_copy(update={"next": following})
 
 
 def _search(request: Request, asked: SearchAsked) -> TurnsLinked:

@@ -43,6 +43,7 @@ _READ_WHOLE: Final = "some turns are shortened; read_turn with session_id and tu
 
 Item = TypeVar("Item", bound=Answer)
 Shown = TypeVar("Shown", bound=TurnShown)
+Page = TypeVar("Page", bound=ConversationRead)
 
 
 def fitting(items: Sequence[Item], most: int = USUAL_TOKENS) -> Sequence[Item]:
@@ -70,7 +71,7 @@ def fit_found(found: FoundTurns, page: Cursor, limit: int, asking: object) -> Tu
     )
 
 
-def fit_conversation(page: ConversationRead, most: int = USUAL_TOKENS) -> ConversationRead:
+def fit_conversation(page: Page, most: int = USUAL_TOKENS) -> Page:
     """The page, with long turns shortened, and with fewer of them if little would be left of each."""
     room = most - _AROUND - size(page.model_copy(update={"turns": []}))
     turns = _shortened_turns(page.turns, room)
@@ -156,12 +157,12 @@ def _shares(sizes: Sequence[int], room: int, least: int) -> tuple[int, int]:
 def _shortened(turn: Shown, most: int) -> Shown:
     """The turn with its longest parts cut, so that it takes about `most`."""
     parts = [name for name in PARTS if getattr(turn, name)]
-    bare = turn.model_copy(update={**dict.fromkeys(parts), "shortened": parts})
+    bare = turn.model_copy(update={**dict.fromkeys(parts), "shortened": [*(turn.shortened or ()), *parts]})
     sizes = {name: tokens(written(getattr(turn, name))) for name in parts}
     share = max(fair_share(list(sizes.values()), most - size(bare)), LEAST_EXCERPT)
     long = [name for name in parts if sizes[name] > share]
     cut = {name: _cut(getattr(turn, name), share) or None for name in long}
-    return turn.model_copy(update={**cut, "shortened": long or None})
+    return turn.model_copy(update={**cut, "shortened": [*(turn.shortened or ()), *long] or None})
 
 
 def _cut(part: str | Sequence[object], most: int, least: int = 0) -> str | Sequence[object]:

@@ -31,10 +31,12 @@ def read_address(uri: str) -> Address:
     A plus is a plus: these are no forms of a web page. What stands behind a slash is one name, so that a
     name with a slash in it is found whether or not it was encoded.
     """
-    if not uri.startswith(SCHEME) or len(uri) > LONGEST:
+    if not uri.startswith(SCHEME):
         raise InputError(
             f"that is no address of a conversation: {uri[:100]}", hint=f"it begins with {SCHEME}"
         )
+    if len(uri) > LONGEST:
+        raise InputError(f"the address has {len(uri):,} characters", hint=f"it may have {LONGEST:,}")
     place, _, query = uri.removeprefix(SCHEME).partition("?")
     kind, _, name = place.partition("/")
     asked: dict[str, str] = {}

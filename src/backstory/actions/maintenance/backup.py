@@ -6,7 +6,8 @@ from functools import partial
 from pathlib import Path
 
 from backstory.engine import Engine
-from backstory.records.backup import conversation_files, write_backup
+from backstory.records.backup import conversation_files as conversation_files
+from backstory.records.backup import write_backup
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,13 +78,18 @@ class ExtractiveSummarizer:
 
 
 def _said(place: int, turn: SaidTurn) -> list[_Said]:
-    name = " ".join(turn.user_name.split())[:_NAME_CHARS] or "User"
-    person = _Side(place, f"[{turn.number}] {name}:", is_person=True)
+    person = _Side(place, f"[{turn.number}] {_person(turn.user_name)}:", is_person=True)
     assistant = _Side(place, f"[{turn.number}] Assistant:", is_person=False)
     return [
         *(_Said(piece, person) for piece in pieces(turn.user)),
         *(_Said(piece, assistant) for piece in pieces(turn.assistant)),
     ]
+
+
+def _person(name: str) -> str:
+    """A person's name; nobody is the assistant by being called so."""
+    name = " ".join(name.split())[:_NAME_CHARS]
+    return f"User ({name})" if name.casefold().startswith("assistant") else name or "User"
 
 
 def _distinct(said: Sequence[_Said]) -> list[_Said]:
