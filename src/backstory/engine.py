@@ -179,6 +179,8 @@ class Engine:
     changes: Changes = field(default_factory=Changes)
     #: Set by whoever leaves work for upkeep.
     work_waits: threading.Event = field(default_factory=threading.Event)
+    #: Held while messages are embedded at a pace that somebody chose: the worker leaves what had to wait.
+    backfilling: threading.Lock = field(default_factory=threading.Lock)
     #: Held while transcripts are read in: the watcher, the periodic pass and a person may all ask for it.
     ingesting: threading.Lock = field(default_factory=threading.Lock)
     #: The contents of transcripts read lately: of one that has grown only the end is parsed.

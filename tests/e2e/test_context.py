@@ -223,6 +223,22 @@ def test_a_thread_is_walked_over_its_parents(engine: Engine) -> None:
     assert context.statistics.sources["thread"].used == 2
 
 
+def test_what_others_said_in_a_thread_is_left_out_of_a_context_for_one_user(engine: Engine) -> None:
+    id = begin(engine, "replies")
+    first = say(engine, id, Said("Dan asks.", user_id="dan", at=NOW - timedelta(minutes=9)))[0]
+    say(engine, id, Said("Eve answers.", user_id="eve", parent=first.id, at=NOW - timedelta(minutes=8)))
+
+    assert texts(asked(engine, id, "and then?", strategy="continuation", user_id="eve")) == ["Eve answers."]
+    assert texts(asked(engine, id, "?", strategy="continuation", user_id="cy", thread=first.id)) == []
+
+
+def test_a_turn_of_the_first_day_of_all_has_a_context(engine: Engine) -> None:
+    id = begin(engine, "origins")
+    say(engine, id, Said("In the beginning.", at=datetime(1, 1, 1, tzinfo=UTC)))
+
+    assert texts(asked(engine, id, "What were we just discussing?")) == ["In the beginning."]
+
+
 @pytest.fixture(scope="module")
 def crowd(engine: Engine) -> list[LiveTurn]:
     """A room in which two people talk, in two threads, about two games."""

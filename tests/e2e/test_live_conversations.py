@@ -4,7 +4,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
@@ -21,7 +21,14 @@ from backstory.actions.conversations.create import Wanted, create_conversation
 from backstory.actions.transcripts.browse import list_conversations
 from backstory.engine import Engine, LiveStorages, Work
 from backstory.errors import InputError, NotFound, StoreCorrupt, StoreUnavailable
-from backstory.model.live import ConversationChange, ConversationNews, LiveTurn, NewTurn, TurnWindow
+from backstory.model.live import (
+    ConversationChange,
+    ConversationNews,
+    LiveConversation,
+    LiveTurn,
+    NewTurn,
+    TurnWindow,
+)
 from backstory.model.project import ALL_PROJECTS, Scope
 from backstory.ports import ConversationStorage
 from backstory.records.conversations import Conversations
@@ -172,7 +179,8 @@ def test_the_same_words_under_the_same_key_are_kept_once(shared: Engine, room: s
         (Said("  "), "query is empty"),
         (Said("x" * 1_000_001), "more than 1,000,000"),
         (Said("Hello", "\ud800"), "not valid Unicode"),
-        (Said("Hello", at=datetime(2026, 3, 2, tzinfo=UTC).replace(tzinfo=None)), "no time zone"),
+        (Said("Hello", at=datetime(2026, 3, 2, tzinfo=UTC).replace(tzinfo=None)), "time without a zone"),
+        (Said("Hello", at=datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=14)))), "no year of UTC"),
         (Said("Hello", parent="nothing"), "no turn nothing"),
         (Said("Hello", user_id=TOKEN), "looks like a secret"),
         (Said("Hello", user_name="n" * 201), "more than 200"),
@@ -261,6 +269,14 @@ def test_metadata_is_merged_and_what_is_set_to_nothing_is_removed(shared: Engine
         update_conversation(shared, SHOP, id)
 
 
+def test_metadata_cannot_grow_beyond_its_limit_bit_by_bit(shared: Engine, room: str) -> None:
+    id = begin(shared, room, metadata={"first": "x" * 10_000})
+
+    with pytest.raises(InputError, match="larger than 16,384 bytes"):
+        update_conversation(shared, SHOP, id, metadata={"second": "y" * 10_000})
+    update_conversation(shared, SHOP, id, metadata={"first": None, "second": "y" * 10_000})
+
+
 def test_a_deleted_conversation_is_not_found_and_leaves_its_room(shared: Engine, room: str) -> None:
     id = begin(shared, room)
     say(shared, id, "The orchid is watered.")
@@ -297,6 +313,36 @@ def test_a_deleted_conversation_can_be_taken_back(shared: Engine, room: str) -> 
     assert restored.conversation.deleted_at is None
     assert restore_conversation(shared, SHOP, id).conversation == restored.conversation
     assert 151 in found(shared, id, "last orchid watered")
+
+
+class _Contested:
+    """A storage in which somebody deletes a conversation as soon as it is taken back."""
+
+    def __init__(self, storage: ConversationStorage) -> None:
+        self._storage = storage
+
+    def change(self, id: str, change: ConversationChange) -> LiveConversation | None:
+        changed = self._storage.change(id, change)
+        if change.deleted is False:
+            self._storage.change(id, replace(change, deleted=True))
+        return changed
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._storage, name)
+
+
+def test_a_conversation_that_is_deleted_while_it_is_taken_back_is_not_found(
+    shared: Engine, room: str
+) -> None:
+    contested = _Contested(shared.live.storage)
+    engine = replace(shared, live=LiveStorages(lambda _: contested, "records"))
+    id = begin(engine, room)
+    say(engine, id, "The orchid is watered.")
+    delete_conversation(engine, SHOP, id)
+
+    restore_conversation(engine, SHOP, id)
+
+    assert search(engine, "orchid watered", room=room).hits == []
 
 
 def test_many_may_write_at_once(shared: Engine, room: str) -> None:
@@ -371,6 +417,41 @@ def test_while_copies_fail_the_worker_says_so_and_tries_again(shared: Engine, ro
     assert id not in titles(shared)
     assert background.step(shared, Work())
     assert titles(shared)[id] == "Anvils"
+
+
+def test_while_copies_fail_the_worker_rests_between_its_tries(shared: Engine, room: str) -> None:
+    with copies_failing():
+        begin(shared, room)
+        shared.work_waits.clear()
+        with pytest.raises(StoreUnavailable):
+            background.step(shared, Work())
+
+    assert not shared.work_waits.is_set()
+    settle(shared)
+
+
+def test_a_title_that_was_taken_away_while_copies_failed_goes_later(shared: Engine, room: str) -> None:
+    id = begin(shared, room, title="Anvils")
+    say(shared, id, "Hammers are better.")
+    with copies_failing():
+        update_conversation(shared, SHOP, id, title="")
+
+    settle(shared)
+
+    assert titles(shared)[id] == "Hammers are better."
+
+
+def test_a_turn_does_not_wait_until_thousands_before_it_are_copied(shared: Engine, room: str) -> None:
+    id = begin(shared, room)
+    settle(shared)
+    shared.live.storage.append(id, [said_before(room, f"Harbour {number}") for number in range(700)])
+
+    outcome = added(shared, id, "The lighthouse is lit.")
+
+    assert len(outcome.waits) == 1
+    assert found(shared, id, "lighthouse") == set()
+    settle(shared)
+    assert 701 in found(shared, id, "lighthouse")
 
 
 def test_the_next_turn_brings_along_what_the_copy_lacks(shared: Engine, room: str) -> None:
@@ -475,6 +556,20 @@ def test_a_conversation_that_cannot_be_read_holds_up_no_other(engine: Engine) ->
         catch_up(limping, Work())
 
     assert {hit.conversation.id for hit in search(limping, "harbour").hits} == {*ids} - {lossy.lost}
+
+
+def test_a_conversation_that_cannot_be_read_holds_up_no_summary(engine: Engine) -> None:
+    lossy = _Lossy(engine.live.storage)
+    limping = replace(engine, live=LiveStorages(lambda _: lossy, "records"))
+    lossy.lost, whole = begin(limping, "a"), begin(limping, "b")
+    lossy.append(lossy.lost, [said_before("a", "The harbour is open.")])
+    for number in range(11):
+        say(limping, whole, f"Crate {number} goes to Oslo.")
+
+    with pytest.raises(StoreCorrupt):
+        settle(limping)
+
+    assert lossy.get(whole).summarized_to == 5
 
 
 def test_a_worker_with_nothing_to_do_rests(engine: Engine) -> None:

@@ -2,8 +2,10 @@
 
 import threading
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +14,7 @@ from backstory.actions.conversations.migrate import CHOICE, Migrated, migrate_co
 from backstory.actions.conversations.summarizing import summarize_now
 from backstory.engine import Engine, Work
 from backstory.errors import Cancelled, InputError, StoreError
+from backstory.model.conversation import Role
 from backstory.model.live import (
     ConversationCriteria,
     LiveConversation,
@@ -20,8 +23,10 @@ from backstory.model.live import (
     NewTurn,
     TurnWindow,
 )
+from backstory.settings import read_settings
+from backstory.wiring import open_engine
 
-from .live_talk import BANK, SHOP, begin, found, say, settle
+from .live_talk import BANK, SHOP, added, begin, found, say, settle
 
 Holding = dict[str, tuple[LiveConversation, list[LiveTurn]]]
 
@@ -204,6 +209,58 @@ def test_two_histories_of_one_conversation_are_not_mixed(engine: Engine) -> None
         migrate_conversations(engine, "jsonl", Work())
 
     assert len(engine.live.named("jsonl").turns(id, TurnWindow())) == 2
+
+
+def test_of_two_migrations_at_once_one_stops_before_it_undoes_what_came_after_the_other(
+    engine: Engine,
+) -> None:
+    id = begin(engine, "a")
+    say(engine, id, "The first tenant.")
+    steps = 0
+
+    def overtaken(*_: object) -> None:
+        nonlocal steps
+        steps += 1
+        if steps == 1:
+            migrate_conversations(engine, "jsonl", Work())
+            delete_conversation(engine, SHOP, id)
+
+    with pytest.raises(InputError, match="moved the conversations to jsonl"):
+        migrate_conversations(engine, "jsonl", Work(overtaken))
+
+    (conversation,) = engine.live.storage.find(ConversationCriteria(deleted=None)).conversations
+    assert conversation.deleted_at
+
+
+def test_search_knows_a_conversation_as_the_place_does_that_is_in_use(home: Path) -> None:
+    def opened(place: str) -> AbstractContextManager[Engine]:
+        settings = {
+            "BACKSTORY_HOME": str(home),
+            "BACKSTORY_MIN_FREE_MB": "1",
+            "BACKSTORY_CONVERSATION_STORAGE": place,
+        }
+        return open_engine(read_settings(settings))
+
+    def words(engine: Engine, id: str) -> list[str]:
+        with engine.records.reading() as records:
+            return [turn.texts[Role.USER] for turn in records.conversations.turns(id, offset=0, limit=9)]
+
+    with opened("records") as engine:
+        id = begin(engine, "a")
+        say(engine, id, "Both know this.")
+        migrate_conversations(engine, "jsonl", Work())
+        say(engine, id, "The files know this.")
+        settle(engine)
+    with opened("records") as engine:
+        assert added(engine, id, "The records know this.").waits
+        settle(engine)
+
+        assert words(engine, id) == ["Both know this.", "The records know this."]
+        assert added(engine, id, "And this.").waits == ()
+    with opened("jsonl") as engine:
+        settle(engine)
+
+        assert words(engine, id) == ["Both know this.", "The files know this."]
 
 
 def test_an_unknown_place_is_refused(engine: Engine) -> None:

@@ -11,7 +11,7 @@ from backstory.actions.conversations.backfill import Backfilled, Pace, backfill
 from backstory.actions.conversations.change import delete_conversation
 from backstory.actions.conversations.summarizing import summarize_due, summarize_now
 from backstory.engine import Engine, Work
-from backstory.errors import Cancelled, NotFound, StoreFull, StoreUnavailable
+from backstory.errors import Cancelled, InputError, NotFound, StoreFull, StoreUnavailable
 from backstory.model.live import NewTurn, TierLimits
 from backstory.model.passage import Index
 from backstory.model.project import ALL_PROJECTS
@@ -139,6 +139,23 @@ def test_a_summary_that_fails_holds_up_no_other(shared: Engine, room: str) -> No
     summarize_now(shared, SHOP, sulking)
 
 
+def test_a_summary_of_very_many_turns_leaves_none_out(engine: Engine) -> None:
+    said: list[int] = []
+
+    class _Listening(_Moody):
+        def summarize(self, turns: Sequence[SaidTurn], *, max_tokens: int) -> Summary:
+            said.extend(turn.number for turn in turns)
+            return super().summarize(turns, max_tokens=max_tokens)
+
+    wide = replace(engine, summarizer=_Listening(), tiers=TierLimits(summary_turns=1_005))
+    id = begin(wide, "wide")
+    at = datetime.now(UTC)
+    wide.live.storage.append(id, [NewTurn(f"turn {each}", "Crates.", "", at) for each in range(1_005)])
+
+    assert spans(summarize_now(wide, SHOP, id)) == [(1, 1_005)]
+    assert said == list(range(1, 1_006))
+
+
 def queue(engine: Engine) -> tuple[int, int]:
     """How many messages wait for their vectors, and how many of them for a backfill."""
     with engine.records.reading() as records:
@@ -200,6 +217,26 @@ def test_a_backfill_that_is_stopped_goes_on_when_it_is_run_again(engine: Engine)
 def test_a_backfill_keeps_to_its_pace() -> None:
     assert Pace(per_second=20).pause_s(10) == 0.5
     assert Pace().pause_s(10) == 0
+
+
+def test_the_worker_and_other_backfills_do_not_overtake_a_backfill(engine: Engine) -> None:
+    narrow, _ = crowded(engine, 20)
+    left: list[int] = []
+
+    def beside(_: int, total: int | None, __: str) -> None:
+        if total is None:
+            return
+        before = queue(narrow)
+        background.step(narrow, Work())
+        with pytest.raises(InputError, match="under way"):
+            backfill(narrow, ALL_PROJECTS, Pace(), Work())
+        assert queue(narrow) == before
+        left.append(sum(before))
+
+    backfill(narrow, ALL_PROJECTS, Pace(batch=5, per_second=1_000), Work(beside))
+
+    assert left == sorted(left, reverse=True)
+    assert not background.step(narrow, Work())
 
 
 def test_a_backfill_brings_what_search_lacks(engine: Engine) -> None:

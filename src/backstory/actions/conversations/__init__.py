@@ -9,8 +9,10 @@
 - `background`  what upkeep does of all that by itself
 - `history`     read one back by tiers
 - `context`     what a model should read before it answers
+- `browse`      list them beside transcripts, and read one page by page
+- `newest`      list them for a person, deleted ones too
 
 The storage is the log of what was said. `copying` brings it into the records, where search finds it beside
 transcripts; `catching_up` brings what was missed. `accepting` says what may be written, and takes the secrets
-out; `moving` moves one conversation; `known` finds by id. The other modules serve `history` and `context`.
+out; `moving` moves one conversation; `known` finds by id; `at_hand` and `relevant` serve `context`.
 """

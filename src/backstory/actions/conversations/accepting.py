@@ -64,12 +64,17 @@ def metadata(given: Metadata) -> Metadata:
     for problem in metadata_problems(given):
         raise InputError(problem.what, hint=problem.remedy)
     clean = {_redacted(key): _clean(key, value) for key, value in given.items()}
-    if len(json.dumps(clean, ensure_ascii=False).encode()) > MAX_METADATA_BYTES:
+    check_size(clean)
+    return clean
+
+
+def check_size(metadata: Metadata) -> None:
+    """Refuse metadata that is too large, all in all."""
+    if len(json.dumps(metadata, ensure_ascii=False).encode()) > MAX_METADATA_BYTES:
         raise InputError(
             f"the metadata is larger than {MAX_METADATA_BYTES:,} bytes",
             hint="keep only what somebody will filter by",
         )
-    return clean
 
 
 def _clean(key: str, value: object) -> object:

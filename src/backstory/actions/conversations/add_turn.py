@@ -11,7 +11,6 @@ from backstory.actions.conversations import accepting
 from backstory.actions.conversations.copying import keep_or_tell
 from backstory.actions.conversations.known import known
 from backstory.engine import Engine
-from backstory.errors import InputError
 from backstory.model.live import ConversationNews, LiveTurn, Metadata, NewTurn
 from backstory.model.project import Scope
 
@@ -60,15 +59,11 @@ def add_turn(engine: Engine, scope: Scope, id: str, said: Said, key: str | None 
 
 def _new(conversation: str, said: Said, key: str | None) -> NewTurn:
     response = accepting.text("response", said.response)
-    if said.at and said.at.tzinfo is None:
-        raise InputError(
-            "the time of the turn has no time zone", hint="give it with its zone, or leave it out"
-        )
     return NewTurn(
         id=_id(conversation, said, key),
         query=accepting.needed("query", accepting.text("query", said.query)),
         response=response if response.strip() else "",
-        at=(said.at or datetime.now(UTC)).astimezone(UTC),
+        at=said.at or datetime.now(UTC),
         user_id=accepting.name("user_id", said.user_id, _MAX_ID_CHARS),
         user_name=accepting.line("user_name", said.user_name, accepting.MAX_NAME_CHARS),
         parent=accepting.name("parent_turn_id", said.parent, _MAX_ID_CHARS),

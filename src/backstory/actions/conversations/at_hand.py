@@ -42,21 +42,30 @@ def turns_at_hand(
     is_filtered = any(each.label in LIVE_LABELS for each in where.labels)
     window = TurnWindow(newest=MOST_TURNS if is_filtered else max(strategy.recent, 1))
     newest = engine.live.storage.turns(conversation.id, window)
-    allowed = [turn for turn in newest if lets_through(where, turn, conversation.room)]
+    allowed = _allowed(newest, where, conversation)
     if not allowed and named:
-        allowed = [named]
+        allowed = _allowed([named], where, conversation)
     recent = _recent(allowed[-strategy.recent :] if strategy.recent else [], strategy.span)
     read = perf_counter()
     thread = _thread(engine, newest, allowed[-1], strategy.recent) if strategy.uses_thread and allowed else []
+    thread = _allowed(thread, where, conversation)
     return AtHand(recent, thread, 1e3 * (read - began), 1e3 * (perf_counter() - read))
+
+
+def _allowed(turns: Sequence[LiveTurn], where: Where, conversation: LiveConversation) -> list[LiveTurn]:
+    return [turn for turn in turns if lets_through(where, turn, conversation.room)]
 
 
 def _recent(turns: Sequence[LiveTurn], span: timedelta | None) -> Sequence[LiveTurn]:
     """Those that were said not too long before the newest."""
     if span is None or not turns:
         return turns
-    since = turns[-1].at - span
-    return [turn for age, turn in enumerate(turns, -len(turns)) if age >= -_ALWAYS_RECENT or turn.at >= since]
+    newest = turns[-1].at
+    return [
+        turn
+        for age, turn in enumerate(turns, -len(turns))
+        if age >= -_ALWAYS_RECENT or newest - turn.at <= span
+    ]
 
 
 def _thread(engine: Engine, read: Sequence[LiveTurn], last: LiveTurn, most: int) -> list[LiveTurn]:

@@ -4,13 +4,16 @@ What is left to do is in the records, so it can be stopped at any time and run a
 """
 
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from backstory.actions.conversations.catching_up import catch_up
 from backstory.actions.projection.now import project_batch, shortage
 from backstory.engine import Engine, Work
-from backstory.errors import StoreFull
+from backstory.errors import InputError, StoreFull
 from backstory.model.passage import Index
 from backstory.model.project import Scope
 from backstory.model.upkeep import Target
@@ -58,9 +61,26 @@ class _Queue:
 def backfill(engine: Engine, scope: Scope, pace: Pace, work: Work) -> Backfilled:
     """Copy what the storage has and search lacks, then embed what waits, the oldest first.
 
-    What waits is of all projects: the queue is one.
+    What waits is of all projects: the queue is one. Raises `InputError` if somebody else is at it.
     """
     kept = catch_up(engine, work, scope=scope).turns
+    with _alone(engine):
+        embedded, waiting = _embed(engine, pace, work)
+    return Backfilled(kept, embedded, waiting)
+
+
+@contextmanager
+def _alone(engine: Engine) -> Iterator[None]:
+    if not engine.backfilling.acquire(blocking=False):
+        raise InputError("a backfill is under way already", hint="wait until it is done, or stop it first")
+    try:
+        yield
+    finally:
+        engine.backfilling.release()
+
+
+def _embed(engine: Engine, pace: Pace, work: Work) -> tuple[int, int]:
+    """Embed what waits, at a pace: how many messages, and how many wait still."""
     queue, embedded = _queue(engine), 0
     while queue.length:
         work.step(embedded, embedded + queue.length, "embedding messages that had to wait")
@@ -69,8 +89,9 @@ def backfill(engine: Engine, scope: Scope, pace: Pace, work: Work) -> Backfilled
         before, queue = queue, _queue(engine)
         done = max(before.length - queue.length, 0)  # others may have added some
         embedded += done
-        _rest(pace.pause_s(done), work)
-    return Backfilled(kept, embedded, queue.length)
+        waiting = partial(work.step, embedded, embedded + queue.length, "waiting, so as to keep the pace")
+        _rest(pace.pause_s(done), waiting)
+    return embedded, queue.length
 
 
 def _embed_some(engine: Engine, batch: int, queue: _Queue) -> bool:
@@ -89,8 +110,8 @@ def _queue(engine: Engine) -> _Queue:
         return _Queue(waiting, records.marks.count_deferred())
 
 
-def _rest(seconds: float, work: Work) -> None:
+def _rest(seconds: float, step: Callable[[], None]) -> None:
     until = time.monotonic() + seconds
     while (left := until - time.monotonic()) > 0:
         time.sleep(min(left, _NAP_S))
-        work.step(0, None, "waiting, so as not to be faster than asked for")
+        step()

@@ -2,15 +2,17 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
-from backstory.actions.conversations.copying import copied_as, forget_some, keep_some
+from backstory.actions.conversations.copying import copied_as, forget_some, is_of_this_place, keep_some
 from backstory.actions.conversations.known import pages
 from backstory.engine import Engine, Work
 from backstory.errors import StoreCorrupt
 from backstory.model.conversation import Conversation
-from backstory.model.live import ConversationCriteria, ConversationNews, LiveConversation
+from backstory.model.live import ConversationCriteria, ConversationNews, LiveConversation, TurnWindow
 from backstory.model.project import ALL_PROJECTS, Scope
+from backstory.model.transcript import TitleSource
 
 #: Conversations that are compared at once.
 _PAGE: Final = 200
@@ -59,13 +61,17 @@ def catch_up(
 
 
 def _different(engine: Engine, scope: Scope) -> Iterator[str]:
-    """The conversations that are not the same in the storage and in the copy, as far as a glance tells."""
+    """The conversations that are not the same in the storage and in the copy, as far as a glance tells.
+
+    If the copy is of another place, a glance is not enough.
+    """
     seen: set[str] = set()
+    agree = _agree if is_of_this_place(engine) else partial(_agree_wholly, engine)
     for page in pages(engine.live.storage.find, ConversationCriteria(scope, deleted=None, limit=_PAGE)):
         seen.update(each.id for each in page)
         with engine.records.reading() as records:
             copies = records.conversations.find(ALL_PROJECTS, [each.id for each in page])
-        yield from [each.id for each in page if not _agree(each, copies.get(each.id))]
+        yield from [each.id for each in page if not agree(each, copies.get(each.id))]
     if scope is ALL_PROJECTS:
         yield from (id for id in _copied_ids(engine) if id not in seen)
 
@@ -82,10 +88,19 @@ def _copied_ids(engine: Engine) -> Iterator[str]:
 
 
 def _agree(conversation: LiveConversation | None, copied: Conversation | None) -> bool:
+    """Whether both say the same, judged by their lengths; it takes no time."""
     if conversation is None or conversation.deleted_at or copied is None:
         return copied is None and (conversation is None or conversation.deleted_at is not None)
-    has_title = conversation.title in ("", copied.title.text)
-    return copied.project == conversation.project and copied.turns == conversation.turns and has_title
+    given = copied.title.text if copied.title.source is TitleSource.CUSTOM else ""
+    return (conversation.project, conversation.turns, conversation.title) == (
+        copied.project,
+        copied.turns,
+        given,
+    )
+
+
+def _agree_wholly(engine: Engine, conversation: LiveConversation, copied: Conversation | None) -> bool:
+    return _agree(conversation, copied) and not _is_other(engine, conversation, copied)
 
 
 def _mend(engine: Engine, work: Work, id: str, done: CaughtUp, most_turns: int) -> CaughtUp:
@@ -101,10 +116,11 @@ def _mend_some(engine: Engine, id: str) -> CaughtUp:
     """Copy some turns, or forget the copy. Both sides are read again: others may have written meanwhile."""
     with engine.live.writing() as storage:
         conversation, copied = storage.get(id), copied_as(engine, id)
-        if _agree(conversation, copied):
-            return CaughtUp()
         is_gone = conversation is None or conversation.deleted_at is not None
-        if conversation is None or is_gone or _is_other(copied, conversation):
+        is_other = conversation is not None and _is_other(engine, conversation, copied)
+        if _agree(conversation, copied) and not is_other:
+            return CaughtUp()
+        if conversation is None or is_gone or is_other:
             is_left = forget_some(engine, id)
             mended = CaughtUp(forgotten=int(not is_left), is_whole=is_gone and not is_left)
         else:
@@ -115,8 +131,15 @@ def _mend_some(engine: Engine, id: str) -> CaughtUp:
     return mended
 
 
-def _is_other(copied: Conversation | None, conversation: LiveConversation) -> bool:
+def _is_other(engine: Engine, conversation: LiveConversation, copied: Conversation | None) -> bool:
     """Whether a copy cannot be continued: it has what was never said, or stands in another project."""
     if copied is None:
         return False
-    return copied.turns > conversation.turns or copied.project != conversation.project
+    if copied.turns > conversation.turns or copied.project != conversation.project:
+        return True
+    last = TurnWindow(copied.turns, copied.turns)
+    with engine.records.reading() as records:
+        there = records.conversations.turn(copied.id, copied.turns)
+    return there is not None and any(
+        turn.id != there.turn.last_uuid for turn in engine.live.storage.turns(conversation.id, last)
+    )

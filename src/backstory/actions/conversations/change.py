@@ -33,7 +33,10 @@ def update_conversation(
         metadata=None if metadata is None else accepting.metadata(metadata),
     )
     with engine.live.writing():
-        known(engine, scope, id)
+        before = known(engine, scope, id)
+        if change.metadata is not None:
+            merged = {**before.metadata, **change.metadata}
+            accepting.check_size({key: value for key, value in merged.items() if value is not None})
         conversation = _change(engine, id, change)
         waits = keep_or_tell(engine, conversation)
     engine.changes.tell(ConversationNews(id, conversation.room))

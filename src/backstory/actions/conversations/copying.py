@@ -32,35 +32,49 @@ _MESSAGES: Final = uuid.UUID("3f3f0bd8-91a5-4d8e-8a3e-6f6c1c9b7d10")
 #: Turns copied in one transaction, so that no other writer waits long.
 _AT_ONCE: Final = 100
 
+#: Transactions that a writer waits for, each of 0.1 s: a file from elsewhere may bring 100,000 turns at once.
+_TIMES: Final = 5
+
 #: Turns forgotten in one transaction, for the same reason: they take 75 ms.
 _FORGOTTEN_AT_ONCE: Final = 500
 
 #: Where the records hold which opening of the store found the copy whole.
 _WHOLE_FOR: Final = "live_copy_whole_for"
 
+#: Where the records hold the name of the place that the copy was made of.
+_COPY_OF: Final = "live_copy_of"
 
-def keep(engine: Engine, conversation: LiveConversation, turns: Sequence[LiveTurn] = ()) -> int:
-    """Copy what the copy lacks of a conversation, of which `turns` are at hand; how many turns that were."""
-    last = max([conversation.turns, *(turn.number for turn in turns)])
-    conversation = replace(conversation, turns=last)
-    copied, is_whole = 0, False
-    while not is_whole:
-        with engine.live.writing():
-            some, is_whole = keep_some(engine, conversation, turns)
-        copied += some
-    return copied
+
+def keep(engine: Engine, conversation: LiveConversation, turns: Sequence[LiveTurn] = ()) -> bool:
+    """Copy what the copy lacks of a conversation, of which `turns` are at hand; whether it is whole then.
+
+    It is not if more is lacking than a writer should wait for, or if the copy is of another place.
+    """
+    for _ in range(_TIMES):
+        with engine.live.writing() as storage:
+            now = storage.get(conversation.id)
+            if now is None or now.deleted_at:  # since the caller looked: there is nothing to be copied
+                return True
+            if not is_of_this_place(engine):
+                return False
+            _, is_whole = keep_some(engine, now, turns)
+        if is_whole:
+            return True
+    return False
 
 
 def keep_or_tell(
     engine: Engine, conversation: LiveConversation, turns: Sequence[LiveTurn] = ()
 ) -> Sequence[str]:
-    """Copy what the copy lacks; if that fails, what has to wait and why. The worker will try again."""
+    """Copy what the copy lacks; if that fails, what has to wait and why. The worker does what is left."""
     try:
-        keep(engine, conversation, turns)
+        if keep(engine, conversation, turns):
+            return ()
+        why = "the worker has still to copy what was said before"
     except StoreError as error:
-        note_behind(engine)
-        return (f"not found by search yet: {error}",)
-    return ()
+        why = str(error)
+    note_behind(engine)
+    return (f"not found by search yet: {why}",)
 
 
 def forget(engine: Engine, id: str) -> None:
@@ -85,16 +99,39 @@ def is_behind(engine: Engine) -> bool:
 
 
 def note_behind(engine: Engine) -> None:
-    """Have the worker compare the copy with the storage."""
-    with suppress(StoreError):  # the next start compares in any case, and the next turn brings this one
-        note_whole(engine, "nobody")
+    """Have the worker compare the copy with the storage, now."""
+    note_unfinished(engine)
     engine.work_waits.set()
 
 
-def note_whole(engine: Engine, owner: str) -> None:
-    """Remember for which opening of the store the copy is whole."""
+def note_unfinished(engine: Engine) -> None:
+    """Have the worker compare the copy with the storage, when it comes round again."""
+    with suppress(StoreError):  # the next start compares in any case, and the next turn brings this one
+        _note(engine, _WHOLE_FOR, "nobody")
+
+
+def note_whole(engine: Engine) -> None:
+    """Remember that the copy is whole, as long as the store is open."""
+    _note(engine, _WHOLE_FOR, engine.owner)
+
+
+def is_of_this_place(engine: Engine) -> bool:
+    """Whether the copy was made of where conversations are now.
+
+    Two places may know one conversation differently: it was moved, and written in both since.
+    """
+    with engine.records.reading() as records:
+        return records.store.get(_COPY_OF) in (None, engine.live.name)
+
+
+def note_place(engine: Engine, name: str) -> None:
+    """Remember of which place the copy is."""
+    _note(engine, _COPY_OF, name)
+
+
+def _note(engine: Engine, key: str, value: str) -> None:
     with engine.records.writing() as records:
-        records.store.put(_WHOLE_FOR, owner)
+        records.store.put(key, value)
 
 
 def keep_some(
@@ -112,7 +149,7 @@ def keep_some(
             hint="restore a backup; what can be read stays as it is",
         )
     written = _write(engine, _copy(engine, conversation, copied, new), new)
-    return written - had, written >= conversation.turns
+    return written - had, written == conversation.turns
 
 
 def copied_as(engine: Engine, id: str) -> Conversation | None:

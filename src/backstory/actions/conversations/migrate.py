@@ -5,10 +5,11 @@ on they are there. It can be stopped at any time and run again: what is moved st
 """
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
-from backstory.actions.conversations.copying import note_behind
+from backstory.actions.conversations.copying import is_of_this_place, note_behind, note_place
 from backstory.actions.conversations.known import pages
 from backstory.actions.conversations.moving import Move, Moved
 from backstory.engine import Engine, Work
@@ -46,31 +47,46 @@ def migrate_conversations(engine: Engine, to: str, work: Work) -> Migrated:
     """Let live conversations be in another place from now on; it has all of them, deleted ones too.
 
     What the other place holds already stays there. Raises `StoreError` if it has another history of one of
-    them, and `InputError` if it has another conversation in the same room.
+    them, and `InputError` if it has another conversation in the same room, or somebody else moves them.
     """
     if to not in PLACES:
         raise InputError(
             f"there is no place {to!r} for conversations", hint=f"use one of: {', '.join(PLACES)}"
         )
-    if engine.live.name == to:
+    source = engine.live.name
+    if source == to:
         return Migrated()
-    move = Move(engine, engine.live.name, to)
+    move = Move(engine, source, to)
     done = Migrated()
     for id in _ids(engine):
         moved = Moved(is_whole=False)
         while not moved.is_whole:
             work.step(done.turns, None, f"moving conversations to {to}")
-            with engine.live.writing():
+            with _writing_in(engine, source):
                 moved = move.bring(id, most_turns=_TURNS)
             done = done.with_more(moved)
-    with engine.live.writing():
+    with _writing_in(engine, source):
         for id in _ids(engine):
             work.step(done.turns, None, f"moving to {to} what came meanwhile")
             done = done.with_more(move.bring(id))
         _keep_choice(engine, to)  # before: a process that dies here must not come back to the old place
+        if is_of_this_place(engine):
+            note_place(engine, to)
         engine.live.use(to)
     note_behind(engine)  # the other place may hold more than came from here
     return done
+
+
+@contextmanager
+def _writing_in(engine: Engine, source: str) -> Iterator[None]:
+    """Keep others from writing; what they would write is in the source still."""
+    with engine.live.writing():
+        if engine.live.name != source:  # else what is old there would take the place of what is new here
+            raise InputError(
+                f"somebody else has moved the conversations to {engine.live.name} meanwhile",
+                hint="run it again, if they shall be elsewhere",
+            )
+        yield
 
 
 def _ids(engine: Engine) -> Iterator[str]:

@@ -75,7 +75,7 @@ def _summarize(engine: Engine, conversation: LiveConversation, turns: int) -> Su
     last = first + turns - 1
     said = [
         SaidTurn(turn.number, turn.query, turn.response, turn.user_name, turn.at)
-        for turn in engine.live.storage.turns(conversation.id, TurnWindow(first, last))
+        for turn in engine.live.storage.turns(conversation.id, TurnWindow(first, last, newest=turns))
     ]
     made = engine.summarizer.summarize(said, max_tokens=engine.tiers.summary_tokens)
     summary = replace(made, first_turn=first, last_turn=last, at=datetime.now(UTC))

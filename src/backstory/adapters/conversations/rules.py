@@ -186,7 +186,12 @@ def _check_texts(*texts: str) -> None:
 def _utc(at: datetime) -> datetime:
     if at.tzinfo is None:
         raise InputError("a time without a zone cannot be kept", hint="give it a zone, as 2026-03-01T12:00Z")
-    return at.astimezone(UTC)
+    try:
+        return at.astimezone(UTC)
+    except OverflowError as error:
+        raise InputError(
+            "a time that is in no year of UTC cannot be kept", hint="give another time"
+        ) from error
 
 
 def _plain_metadata(metadata: Metadata) -> dict[str, object]:
