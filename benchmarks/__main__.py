@@ -9,7 +9,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from benchmarks import classifier, embedding, kills, memories, process, quality, summaries, transcripts, turns
+from backstory.actions.conversations.migrate import PLACES
+from benchmarks import (
+    classifier,
+    conflicts,
+    embedding,
+    extraction,
+    kills,
+    live,
+    memories,
+    process,
+    quality,
+    relevance,
+    summaries,
+    transcripts,
+    turns,
+)
 from benchmarks.console import Table
 from benchmarks.machine import machine_class
 from benchmarks.options import Benchmark, Options
@@ -22,10 +37,14 @@ BENCHMARKS: Final[Mapping[str, Benchmark]] = {
     "quality": quality.run,
     "transcripts": transcripts.run,
     "classifier": classifier.run,
+    "conflicts": conflicts.run,
     "summaries": summaries.run,
+    "extraction": extraction.run,
     "turns": turns.run,
+    "relevance": relevance.run,
+    "conversations": live.run,
 }
-NEED_DATA: Final = ("quality", "turns")
+NEED_DATA: Final = ("quality", "turns", "relevance")
 MILLION: Final = 1_000_000
 
 
@@ -62,6 +81,8 @@ def _options(asked: argparse.Namespace, scratch: Path) -> Options:
         asked.weights,
         asked.transcripts,
         asked.megabytes,
+        asked.turns,
+        asked.storage,
     )
 
 
@@ -73,16 +94,18 @@ def _parser() -> argparse.ArgumentParser:
         nargs="*",
         metavar="NAME",
         type=_name,
-        help=f"of {', '.join(BENCHMARKS)}; all by default, quality and turns if there is data",
+        help=f"of {', '.join(BENCHMARKS)}; all by default, but {', '.join(NEED_DATA)} only with --data",
     )
     add("--sizes", type=_sizes, default=[1_000, 100_000], help="memories or messages: 1000,100000")
     add("--million", action="store_true", help="load a million memories as well")
     add("--samples", type=_positive, default=200, help="calls that are timed, of each kind")
     add("--kills", type=_positive, default=500, help="how often a writing process is killed")
     add("--sessions", type=_sizes, default=[1, 10, 100], help="clients of 'process' at once: 1,10,100")
-    add("--data", type=Path, metavar="FOLDER", help="where the question sets of 'quality' and 'turns' are")
+    add("--data", type=Path, metavar="FOLDER", help=f"where the question sets are: {', '.join(NEED_DATA)}")
     add("--transcripts", type=Path, metavar="FOLDER", help="read these in, in place of made-up ones")
     add("--megabytes", type=_positive, default=100, help="of transcripts to make up")
+    add("--turns", type=_positive, default=100_000, help="of the conversations of 'conversations'")
+    add("--storage", type=_places, default=PLACES, help=f"where those are kept: {','.join(PLACES)}")
     add("--weights", action="store_true", help="let 'quality' compare ways and weights of fusion")
     add("--json", type=Path, metavar="FILE", help="write the figures here as well")
     return parser
@@ -92,6 +115,13 @@ def _name(text: str) -> str:
     if text not in BENCHMARKS:
         raise argparse.ArgumentTypeError(f"{text} is none of {', '.join(BENCHMARKS)}")
     return text
+
+
+def _places(text: str) -> list[str]:
+    places = text.split(",")
+    if unknown := [place for place in places if place not in PLACES]:
+        raise argparse.ArgumentTypeError(f"{unknown[0]} is none of {', '.join(PLACES)}")
+    return places
 
 
 def _sizes(text: str) -> list[int]:

@@ -20,6 +20,8 @@ class Options:
     weights: bool
     transcripts: Path | None
     megabytes: int
+    turns: int
+    storages: Sequence[str]
 
 
 Benchmark = Callable[[Options], Iterator[Table]]

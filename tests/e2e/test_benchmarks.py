@@ -80,7 +80,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
     write_rows(data / "locomo.jsonl.gz", CHATS)
     write_rows(data / "longmemeval_pooled.jsonl.gz", SESSIONS)
     write_rows(data / "cosqa.jsonl.gz", FUNCTIONS)
-    small = ["--sizes", "4,8", "--samples", 3, "--kills", 1, "--sessions", 2, "--megabytes", 1]
+    small = ["--sizes", "4,8", "--samples", 3, "--kills", 1, "--sessions", 2, "--megabytes", 1, "--turns", 60]
     done = bench("--data", data, "--weights", *small, "--json", figures, scratch=scratch)
     assert done.returncode == 0, done.stderr
     tables = json.loads(figures.read_text("utf-8"))["tables"]
@@ -170,6 +170,34 @@ def test_turns_are_judged_beside_plain_words(ran: Ran, title: str, measure: str)
 
     assert rows["search"][measure] == 1
     assert "bm25s over plain turns" in rows
+
+
+def test_relevance_is_judged_where_the_answer_is_and_elsewhere(ran: Ran) -> None:
+    (rows,) = (rows for title, rows in ran.tables.items() if title.startswith("relevance: LoCoMo"))
+
+    assert rows.keys() == {
+        f"{half}, {way}" for half in ("odd", "even") for way in ("meaning and words", "words alone")
+    }
+    assert all(row["a right turn shown"] == 1 for row in rows.values())
+    assert all(row["turns shown elsewhere"] is not None for row in rows.values())
+
+
+@pytest.mark.parametrize("storage", ["records", "jsonl", "memory"])
+def test_live_conversations_are_measured_in_each_storage(ran: Ran, storage: str) -> None:
+    (rows,) = (rows for title, rows in ran.tables.items() if title.startswith(f"conversations: {storage},"))
+
+    assert rows.keys() >= {"add_turn, worker off", "add_turn, worker running", "recent context"}
+    assert rows["assembled context"]["items"]
+    assert [row["duplicates, %"] for row in rows.values() if row["items"]] == [0, 0, 0]
+
+
+@pytest.mark.parametrize("storage", ["records", "jsonl"])
+def test_no_acknowledged_turn_is_lost_in_a_storage_that_outlives_its_process(ran: Ran, storage: str) -> None:
+    counts = {label: row["count"] for label, row in ran.tables[f"conversations: kills, {storage}"].items()}
+
+    assert counts["kills"] == 1
+    assert counts["turns checked at the end"]
+    assert counts["lost, twice, out of order or not found"] == counts["orphans and gaps after recovery"] == 0
 
 
 def test_nothing_temporary_is_left(ran: Ran) -> None:
