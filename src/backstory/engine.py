@@ -117,6 +117,23 @@ class Changes:
             listener(news)
 
 
+class Bell:
+    """Rung by whoever leaves work for later; each who waits for work hears it once."""
+
+    def __init__(self) -> None:
+        self._ears: list[threading.Event] = []
+
+    def ear(self) -> threading.Event:
+        """An event that is set whenever the bell is rung; who waits for it clears it."""
+        self._ears.append(threading.Event())
+        return self._ears[-1]
+
+    def ring(self) -> None:
+        """Let everybody look for work now rather than later."""
+        for ear in self._ears:
+            ear.set()
+
+
 class LiveStorages:
     """Where live conversations are kept, and the other places that they can be moved to, by name.
 
@@ -177,8 +194,7 @@ class Engine:
     #: Read anew for every use: what somebody turns off stays off from then on.
     switches: Callable[[], Switches] = Switches
     changes: Changes = field(default_factory=Changes)
-    #: Set by whoever leaves work for upkeep.
-    work_waits: threading.Event = field(default_factory=threading.Event)
+    bell: Bell = field(default_factory=Bell)
     #: Held while messages are embedded at a pace that somebody chose: the worker leaves what had to wait.
     backfilling: threading.Lock = field(default_factory=threading.Lock)
     #: Held while transcripts are read in: the watcher, the periodic pass and a person may all ask for it.

@@ -8,6 +8,7 @@ from typing import assert_never
 
 from backstory.actions.conversations.migrate import CHOICE
 from backstory.actions.projection import session
+from backstory.adapters.conversations.broken import BrokenConversationStorage
 from backstory.adapters.conversations.in_memory import InMemoryConversationStorage
 from backstory.adapters.conversations.jsonl import JsonlConversationStorage
 from backstory.adapters.conversations.records import RecordsConversationStorage
@@ -18,7 +19,7 @@ from backstory.adapters.qdrant_edge import QdrantEdgeVectorStore
 from backstory.adapters.summarizers.extractive import ExtractiveSummarizer
 from backstory.adapters.summarizers.llm import Api, LanguageModel, LlmSummarizer
 from backstory.engine import Engine, LiveStorages, TranscriptPlaces
-from backstory.errors import BackstoryError, InputError, SettingsError
+from backstory.errors import BackstoryError, InputError, SettingsError, StoreCorrupt
 from backstory.model.live import ContextLimits, TierLimits
 from backstory.model.upkeep import CacheUse
 from backstory.ports import ConversationStorage, Embedder, GraphStore, Summarizer, VectorStore
@@ -123,13 +124,15 @@ def _storage(settings: Settings, records: Records, stack: ExitStack, name: str) 
             return RecordsConversationStorage(records)
         case "jsonl":
             wanted = settings.context
-            return stack.enter_context(
-                JsonlConversationStorage.open(
-                    wanted.storage_path,
-                    max_file_bytes=wanted.max_file_bytes,
-                    compaction_interval_s=wanted.compaction_interval_ms / 1000,
-                )
+            files = JsonlConversationStorage.open(
+                wanted.storage_path,
+                max_file_bytes=wanted.max_file_bytes,
+                compaction_interval_s=wanted.compaction_interval_ms / 1000,
             )
+            try:
+                return stack.enter_context(files)
+            except StoreCorrupt as damage:  # memories and transcripts are not damaged by it
+                return BrokenConversationStorage(damage)
         case "memory":
             return InMemoryConversationStorage()
         case _:

@@ -239,11 +239,11 @@ def test_whoever_listens_is_told_of_what_comes_grows_and_goes(shared: Engine, ro
 
 def test_whoever_writes_wakes_the_worker(shared: Engine, room: str) -> None:
     id = begin(shared, room)
-    shared.work_waits.clear()
+    woken = shared.bell.ear()
 
     say(shared, id, "Hello")
 
-    assert shared.work_waits.is_set()
+    assert woken.is_set()
 
 
 def test_a_conversation_without_a_title_is_named_by_its_first_words(shared: Engine, room: str) -> None:
@@ -422,11 +422,11 @@ def test_while_copies_fail_the_worker_says_so_and_tries_again(shared: Engine, ro
 def test_while_copies_fail_the_worker_rests_between_its_tries(shared: Engine, room: str) -> None:
     with copies_failing():
         begin(shared, room)
-        shared.work_waits.clear()
+        woken = shared.bell.ear()
         with pytest.raises(StoreUnavailable):
             background.step(shared, Work())
 
-    assert not shared.work_waits.is_set()
+    assert not woken.is_set()
     settle(shared)
 
 

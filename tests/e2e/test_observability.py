@@ -157,7 +157,7 @@ class TestLog:
                 failing = Quoting(getattr(engine, part))
                 with hosted(with_part(engine, part, failing), settings) as (hosting, client):
                     failing.down = True
-                    hosting.worker.wake()
+                    hosting.workers[0].wake()
                     say_it_everywhere(client)
                     client.local("rebuild")
                     client.ask("GET", "/health")
@@ -307,8 +307,8 @@ class TestMetrics:
             with hosted(with_part(engine, "graph", graph), settings) as (hosting, client):
                 client.local("memory_add", {"type": "design", "content": "To be projected.", "project": "p"})
                 graph.down = True
-                while hosting.worker.last_error is None:
-                    hosting.worker.wake()
+                while hosting.workers[0].last_error is None:
+                    hosting.workers[0].wake()
                     client.ask("GET", "/health")
                 numbers = client.ask("GET", "/metrics").body.decode()
                 graph.down = False

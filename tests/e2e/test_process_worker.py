@@ -26,31 +26,28 @@ class Steps:
         return step
 
 
-def run(engine: Engine, steps: Steps, monkeypatch: pytest.MonkeyPatch) -> list[BackstoryError | None]:
+def run(engine: Engine, steps: Steps) -> list[BackstoryError | None]:
     """Let a worker take all the steps; what those who watch were told."""
     told: list[BackstoryError | None] = []
-    monkeypatch.setattr("backstory.http.worker.upkeep", steps)
-    with Worker(engine, idle_s=0.001, watching=lambda took_s, error: told.append(error)) as worker:
+    with Worker(engine, steps, idle_s=0.001, watching=lambda took_s, error: told.append(error)) as worker:
         steps.done.wait()
         assert worker.last_error is None
     return told
 
 
-def test_steps_that_did_something_are_told_of(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert run(engine, Steps(True, True, False, True), monkeypatch) == [None, None, None]
+def test_steps_that_did_something_are_told_of(engine: Engine) -> None:
+    assert run(engine, Steps(True, True, False, True)) == [None, None, None]
 
 
-def test_a_failure_nobody_foresaw_does_not_end_it(
-    engine: Engine, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    told = run(engine, Steps(ZeroDivisionError("canary"), True), monkeypatch)
+def test_a_failure_nobody_foresaw_does_not_end_it(engine: Engine, caplog: pytest.LogCaptureFixture) -> None:
+    told = run(engine, Steps(ZeroDivisionError("canary"), True))
 
     assert [type(error) for error in told] == [BackstoryError, type(None)]
     assert "canary" not in str(told[0])
     assert "ZeroDivisionError" in caplog.text
 
 
-def test_it_rests_when_there_is_nothing_to_do(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_rests_when_there_is_nothing_to_do(engine: Engine) -> None:
     at_work, go_on = threading.Event(), threading.Event()
 
     def upkeep(engine: Engine, work: Work) -> bool:
@@ -58,8 +55,7 @@ def test_it_rests_when_there_is_nothing_to_do(engine: Engine, monkeypatch: pytes
         go_on.wait()
         return False
 
-    monkeypatch.setattr("backstory.http.worker.upkeep", upkeep)
-    with Worker(engine, idle_s=60) as worker:
+    with Worker(engine, upkeep, idle_s=60) as worker:
         at_work.wait()
         resting = worker.resting
         go_on.set()
@@ -68,33 +64,31 @@ def test_it_rests_when_there_is_nothing_to_do(engine: Engine, monkeypatch: pytes
     assert worker.resting
 
 
-def test_whoever_leaves_work_wakes_it(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_whoever_leaves_work_wakes_it(engine: Engine) -> None:
     looked = threading.Semaphore(0)
 
     def upkeep(engine: Engine, work: Work) -> bool:
         looked.release()
         return False
 
-    monkeypatch.setattr("backstory.http.worker.upkeep", upkeep)
-    with Worker(engine, idle_s=600):
-        assert looked.acquire(timeout=60)
-        engine.work_waits.set()
-        assert looked.acquire(timeout=60)
+    with Worker(engine, upkeep, idle_s=600), Worker(engine, upkeep, idle_s=600):
+        assert all(looked.acquire(timeout=60) for _ in range(2))
+        engine.bell.ring()
+        assert all(looked.acquire(timeout=60) for _ in range(2))
 
 
-def test_upkeep_that_fails_keeps_conversations_from_nothing(
-    engine: Engine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    steps, failure = Steps(True, False), BackstoryError("no upkeep today")
-    told: list[BackstoryError | None] = []
+def test_a_summary_that_takes_long_keeps_nothing_from_being_embedded(engine: Engine) -> None:
+    summing_up, embedded = threading.Event(), threading.Event()
+
+    def slow(engine: Engine, work: Work) -> bool:
+        summing_up.set()
+        embedded.wait()
+        return False
 
     def upkeep(engine: Engine, work: Work) -> bool:
-        raise failure
+        if summing_up.is_set():
+            embedded.set()
+        return not embedded.is_set()
 
-    monkeypatch.setattr("backstory.http.worker.upkeep", upkeep)
-    monkeypatch.setattr("backstory.http.worker.background.step", steps)
-    with Worker(engine, idle_s=0.001, watching=lambda took_s, error: told.append(error)) as worker:
-        steps.done.wait()
-
-    assert worker.last_error is failure
-    assert set(told) == {failure}
+    with Worker(engine, slow, idle_s=60), Worker(engine, upkeep, idle_s=60):
+        assert embedded.wait(timeout=60)

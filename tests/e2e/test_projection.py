@@ -333,7 +333,7 @@ def test_the_worker_thread_projects_by_itself_and_stops_when_told(engine: Engine
     engine = replace(engine, vectors=vectors)
     vectors.down = True
     remember(engine, "Retries use jittered backoff.")
-    with Worker(engine, idle_s=0.01) as worker:
+    with Worker(engine, upkeep, idle_s=0.01) as worker:
         while worker.last_error is None:
             worker.wake()
         vectors.down = False

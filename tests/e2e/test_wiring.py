@@ -1,16 +1,26 @@
 """What is opened for which settings."""
 
+from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from backstory.actions.conversations.migrate import CHOICE
 from backstory.actions.maintenance.statistics import statistics
-from backstory.errors import InputError, SettingsError
-from backstory.model.project import ALL_PROJECTS
+from backstory.actions.memory.add import add_memory
+from backstory.errors import InputError, SettingsError, StoreCorrupt
+from backstory.model.live import ConversationChange, ConversationCriteria, NewConversation, TurnWindow
+from backstory.model.memory import NewMemory
+from backstory.model.project import ALL_PROJECTS, Project
+from backstory.model.summary import Summary
+from backstory.ports import ConversationStorage
 from backstory.records.records import Records
 from backstory.settings import read_settings
 from backstory.wiring import open_engine
+
+SHOP = Project("shop")
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(
@@ -85,3 +95,31 @@ def _remember_that_they_were_moved(home: Path, to: str | None) -> None:
     with Records.open(home / "backstory.db") as records, records.writing() as transaction:
         if to:
             transaction.store.put(CHOICE, to)
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda storage: storage.create(NewConversation("a", SHOP, "bot", "room", NOON)),
+        lambda storage: storage.append("a", []),
+        lambda storage: storage.get("a"),
+        lambda storage: storage.turns("a", TurnWindow()),
+        lambda storage: storage.summarize("a", Summary("", 1, 1, 0, "nobody")),
+        lambda storage: storage.change("a", ConversationChange(NOON)),
+        lambda storage: storage.find(ConversationCriteria()),
+    ],
+    ids=["create", "append", "get", "turns", "summarize", "change", "find"],
+)
+def test_damaged_files_of_conversations_keep_nothing_else_from_opening(
+    home: Path, ask: Callable[[ConversationStorage], object]
+) -> None:
+    settings = read_settings({"BACKSTORY_HOME": str(home), "BACKSTORY_CONVERSATION_STORAGE": "jsonl"})
+    settings.context.storage_path.mkdir(parents=True)
+    (settings.context.storage_path / "000001.0.jsonl").write_text('{"format":1}\nthis is no line\n')
+
+    with open_engine(settings) as engine:
+        add_memory(engine, SHOP, NewMemory("design", "Retries use jittered backoff."))
+        with pytest.raises(StoreCorrupt, match=r"000001\.0\.jsonl") as refused:
+            ask(engine.live.storage)
+
+    assert refused.value.hint

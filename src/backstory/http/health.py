@@ -56,14 +56,14 @@ class Health:
     def __init__(
         self,
         engine: Engine,
-        worker: Worker,
+        workers: Sequence[Worker],
         watcher: Watcher,
         url: str,
         folder: Path,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._engine = engine
-        self._worker = worker
+        self._workers = workers
         self._watcher = watcher
         self._url = url
         self._folder = folder
@@ -176,9 +176,10 @@ class Health:
 
     def upkeep(self) -> Check:
         """The last step of upkeep did not fail."""
-        if error := self._worker.last_error:
+        for error in filter(None, (worker.last_error for worker in self._workers)):
             return Check(ok=False, finding=f"upkeep fails: {error}", remedy=error.hint)
-        return Check(ok=True, finding="resting" if self._worker.resting else "at work")
+        is_resting = all(worker.resting for worker in self._workers)
+        return Check(ok=True, finding="resting" if is_resting else "at work")
 
     def transcripts(self) -> Check:
         """Transcripts are watched, and the last of them were read."""

@@ -35,7 +35,7 @@ from backstory.http.token import read_or_make_token
 from backstory.http.tracing import sending_spans
 from backstory.http.traffic import Traffic
 from backstory.http.watcher import Pace, Watcher
-from backstory.http.worker import Worker
+from backstory.http.worker import STEPS, Worker
 from backstory.mcp.face import Face
 from backstory.mcp.server import create_server
 from backstory.settings import Settings
@@ -95,7 +95,7 @@ class Hosting:
         self._listening = listen(settings)
         self.url = self._listening.url
         metrics = Metrics(engine, clock)
-        self.worker = Worker(engine, watching=metrics.count_step)
+        self.workers = [Worker(engine, step, watching=metrics.count_step) for step in STEPS]
         pace = Pace(pass_s=settings.transcripts.index_interval_s)
         self.watcher = Watcher(engine, pace, watching=metrics.count_reading)
         self.traffic = Traffic(clock)
@@ -103,7 +103,7 @@ class Hosting:
         #: The MCP server, to which a test may add tools of its own.
         self.mcp = create_server(face)
         rules = Rules(self._listening.entrances, token, server.max_request_bytes, server.requests_per_minute)
-        health = Health(engine, self.worker, self.watcher, self.url, settings.context.storage_path, clock)
+        health = Health(engine, self.workers, self.watcher, self.url, settings.context.storage_path, clock)
         local = Local(face, health, settings, self.stop)
         app = create_app(
             self.mcp, local, metrics, self.traffic, rules, shows_metrics=settings.metrics.enabled
@@ -111,13 +111,15 @@ class Hosting:
         self._server = _Server(app, self.traffic, Idle(server.idle_stop_s, self.traffic, self._is_busy))
 
     def __enter__(self) -> Self:
-        self.worker.__enter__()
+        for worker in self.workers:
+            worker.__enter__()
         self.watcher.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
         self.watcher.stop()
-        self.worker.stop()
+        for worker in self.workers:
+            worker.stop()
         self._listening.close()
 
     def run(self, stopping: Callable[[], None] | None = None) -> None:
@@ -126,7 +128,7 @@ class Hosting:
         self._server.run(list(self._listening.sockets))
 
     def _is_busy(self) -> bool:
-        return not self.worker.resting or self.watcher.status.at_work
+        return not all(worker.resting for worker in self.workers) or self.watcher.status.at_work
 
     def stop(self) -> None:
         """Stop answering, once what is in flight has come to its end. May be called from any thread."""

@@ -1,13 +1,15 @@
 """The thread that does upkeep while requests are served.
 
 It repeats bounded steps while there is something to do, then waits until somebody leaves work or a while
-has passed. A failure is logged and tried again later; the records remember what is left.
+has passed. A failure is logged and tried again later; the records remember what is left. Which steps
+those are is said by who starts it: a summary by a language model may take a minute, and must not keep
+what was said from being embedded meanwhile.
 """
 
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final, Self
 
 from backstory.actions.conversations import background
@@ -21,18 +23,33 @@ IDLE_S: Final = 5.0
 
 _log = logging.getLogger(__name__)
 
+#: One bounded step; False when there is nothing to do.
+Step = Callable[[Engine, Work], bool]
+
+#: What goes on while a process serves, each in a thread of its own.
+STEPS: Final[Sequence[Step]] = (upkeep, background.step)
+
 #: Told how long a step took that did something, or how it failed.
 Watching = Callable[[float, BackstoryError | None], None]
 
 
 class Worker:
-    """Upkeep in the background, from `with` to the end of its block."""
+    """Steps in the background, from `with` to the end of its block."""
 
-    def __init__(self, engine: Engine, *, idle_s: float = IDLE_S, watching: Watching | None = None) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        step: Step,
+        *,
+        idle_s: float = IDLE_S,
+        watching: Watching | None = None,
+    ) -> None:
         self._engine = engine
+        self._do = step
         self._idle_s = idle_s
         self._watching = watching
         self._work = Work()
+        self._woken = engine.bell.ear()
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="backstory-upkeep", daemon=True)
         self.last_error: BackstoryError | None = None
@@ -48,7 +65,7 @@ class Worker:
 
     def wake(self) -> None:
         """Look for work now rather than later."""
-        self._engine.work_waits.set()
+        self._woken.set()
 
     def stop(self) -> None:
         """Finish the present step and end the thread."""
@@ -62,24 +79,22 @@ class Worker:
             self.resting = False
             if not self._step():
                 self.resting = True
-                self._engine.work_waits.wait(self._idle_s)
-                self._engine.work_waits.clear()
+                self._woken.wait(self._idle_s)
+                self._woken.clear()
 
     def _step(self) -> bool:
-        """A step of each kind: one that fails does not keep the other from its turn."""
         began = time.perf_counter()
-        done, failures = False, []
-        for kind in (upkeep, background.step):
-            try:
-                with unexpected_told("upkeep"):
-                    done = kind(self._engine, self._work) or done
-            except Cancelled:
-                return False
-            except BackstoryError as error:
-                failures.append(error)
-        self._note(failures[0] if failures else None)
-        if self._watching and (done or failures):
-            self._watching(time.perf_counter() - began, self.last_error)
+        done, failure = False, None
+        try:
+            with unexpected_told("upkeep"):
+                done = self._do(self._engine, self._work)
+        except Cancelled:
+            return False
+        except BackstoryError as error:
+            failure = error
+        self._note(failure)
+        if self._watching and (done or failure):
+            self._watching(time.perf_counter() - began, failure)
         return done
 
     def _note(self, error: BackstoryError | None) -> None:

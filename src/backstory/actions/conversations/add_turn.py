@@ -53,7 +53,7 @@ def add_turn(engine: Engine, scope: Scope, id: str, said: Said, key: str | None 
         (turn,) = storage.append(id, [new])
         waits = keep_or_tell(engine, conversation, [turn])
     engine.changes.tell(ConversationNews(id, conversation.room))
-    engine.work_waits.set()
+    engine.bell.ring()
     return Added(turn, waits)
 
 

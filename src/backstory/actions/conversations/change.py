@@ -40,7 +40,7 @@ def update_conversation(
         conversation = _change(engine, id, change)
         waits = keep_or_tell(engine, conversation)
     engine.changes.tell(ConversationNews(id, conversation.room))
-    engine.work_waits.set()
+    engine.bell.ring()
     return Changed(conversation, waits)
 
 
@@ -88,4 +88,4 @@ def _forget_or_tell(engine: Engine, id: str) -> Sequence[str]:
 
 def _tell_of_list(engine: Engine, conversation: LiveConversation) -> None:
     engine.changes.tell(ConversationNews(conversation.id, conversation.room, is_listed_anew=True))
-    engine.work_waits.set()
+    engine.bell.ring()

@@ -101,7 +101,7 @@ def is_behind(engine: Engine) -> bool:
 def note_behind(engine: Engine) -> None:
     """Have the worker compare the copy with the storage, now."""
     note_unfinished(engine)
-    engine.work_waits.set()
+    engine.bell.ring()
 
 
 def note_unfinished(engine: Engine) -> None:

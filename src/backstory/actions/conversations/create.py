@@ -44,7 +44,7 @@ def create_conversation(engine: Engine, project: Project, wanted: Wanted) -> Cre
         waits = keep_or_tell(engine, conversation) if is_new else ()
     if is_new:
         engine.changes.tell(ConversationNews(conversation.id, conversation.room, is_listed_anew=True))
-        engine.work_waits.set()
+        engine.bell.ring()
     return Created(conversation, is_new, waits)
 
 
