@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from sqlalchemy import Connection, bindparam, insert, select, update
+from sqlalchemy import BigInteger, Connection, Text, bindparam, cast, insert, select, update
 
 from backstory.records import schema
 
@@ -10,6 +10,12 @@ _STORE: Final = schema.store
 _GET: Final = select(_STORE.c.value).where(_STORE.c.key == bindparam("wanted"))
 _CHANGE: Final = update(_STORE).where(_STORE.c.key == bindparam("wanted"))
 _INSERT: Final = insert(_STORE)
+_NEXT: Final = (
+    update(_STORE)
+    .where(_STORE.c.key == "revision")
+    .values(value=cast(cast(_STORE.c.value, BigInteger) + 1, Text))
+    .returning(_STORE.c.value)
+)
 
 
 class Store:
@@ -34,6 +40,7 @@ class Store:
 
     def next_revision(self) -> int:
         """A number that was never given out before."""
-        revision = self.revision + 1
-        self.put("revision", str(revision))
-        return revision
+        given = self._connection.scalar(_NEXT)
+        if given is None:
+            self.put("revision", "1")
+        return int(given or 1)

@@ -34,8 +34,11 @@ def text(what: str, given: str) -> str:
 
 
 def line(what: str, given: str, most_chars: int) -> str:
-    """A short text on one line, without its secrets; it may be empty."""
-    clean = " ".join(text(what, given).split())
+    """A short text on one line, without its secrets; it may be empty.
+
+    What is not printable would move the cursor of a terminal that shows it.
+    """
+    clean = "".join(filter(str.isprintable, " ".join(text(what, given).split())))
     if len(clean) > most_chars:
         raise InputError(f"the {what} has more than {most_chars} characters", hint="give a shorter one")
     return clean

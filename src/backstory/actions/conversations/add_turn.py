@@ -51,7 +51,7 @@ def add_turn(engine: Engine, scope: Scope, id: str, said: Said, key: str | None 
     with engine.live.writing() as storage:
         conversation = known(engine, scope, id)
         (turn,) = storage.append(id, [new])
-        waits = keep_or_tell(engine, conversation, [turn])
+        waits = keep_or_tell(engine, conversation, turn)
     engine.changes.tell(ConversationNews(id, conversation.room))
     engine.bell.ring()
     return Added(turn, waits)
