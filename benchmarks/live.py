@@ -7,7 +7,7 @@ hundred turns at once. Conversations are loaded into the first storage, measured
 import random
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
@@ -23,7 +23,7 @@ from backstory.actions.conversations.known import known
 from backstory.actions.conversations.migrate import migrate_conversations
 from backstory.actions.projection.now import project_batch
 from backstory.engine import Engine
-from backstory.http.worker import STEPS, Worker
+from backstory.http.worker import working
 from backstory.model.context import Context, ContextQuery, ContextTurn
 from backstory.model.live import TurnWindow
 from backstory.model.project import ALL_PROJECTS
@@ -164,9 +164,7 @@ def _measured(engine: Engine, ids: Sequence[str], options: Options) -> Table:
         rows |= _contexts(engine, name, kind, ids, samples)
     said = sayings(storage)
     rows |= _additions("worker off", engine, ids, said, samples)
-    with ExitStack() as working:
-        for step in STEPS:
-            working.enter_context(Worker(engine, step))
+    with working(engine):
         rows |= _additions("worker running", engine, ids, said, samples)
     settle(engine)
     return Table(f"conversations: {storage}, {options.turns:,} turns", _COLUMNS, rows)

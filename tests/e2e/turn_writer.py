@@ -9,12 +9,11 @@ import os
 import random
 import sys
 import threading
-from contextlib import ExitStack
 
 from backstory.actions.conversations.add_turn import Said, add_turn
 from backstory.actions.conversations.create import Wanted, create_conversation
 from backstory.engine import Engine
-from backstory.http.worker import STEPS, Worker
+from backstory.http.worker import working
 from backstory.model.project import Project
 from backstory.settings import Settings, read_settings
 from backstory.wiring import open_engine
@@ -69,9 +68,7 @@ def talk_for_ever(engine: Engine, rooms: list[str], writer: str) -> None:
 
 def main() -> None:
     home, storage, seed = sys.argv[1:]
-    with open_engine(settings_for(home, storage)) as engine, ExitStack() as working:
-        for step in STEPS:
-            working.enter_context(Worker(engine, step))
+    with open_engine(settings_for(home, storage)) as engine, working(engine):
         rooms = [
             create_conversation(engine, TALKS, Wanted("bot", f"room {number}")).conversation.id
             for number in range(ROOMS)

@@ -9,7 +9,8 @@ what was said from being embedded meanwhile.
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import Final, Self
 
 from backstory.actions.conversations import background
@@ -101,3 +102,12 @@ class Worker:
         if error and repr(error) != repr(self.last_error):
             _log.warning("upkeep failed and will be tried again: %s", error)
         self.last_error = error
+
+
+@contextmanager
+def working(engine: Engine) -> Iterator[None]:
+    """All that goes on while a process serves, until the block ends."""
+    with ExitStack() as workers:
+        for step in STEPS:
+            workers.enter_context(Worker(engine, step))
+        yield
