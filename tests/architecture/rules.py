@@ -27,7 +27,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "ranking": {"model"},
     "analysis": {"model"},
     "records": {"model", "errors", "bridge.locking"},
-    "adapters": {"model", "errors", "ports", "records", "analysis"},
+    "adapters": {"model", "errors", "ports", "records", "analysis", "bridge.locking"},
     "transcripts": {"model", "errors"},
     "codebase": {"model", "errors"},
     "engine": {"model", "errors", "ports", "records"},

@@ -36,11 +36,15 @@ def try_lock(file: IO[str]) -> bool:
     return True
 
 
+def _for_owner(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
 @contextmanager
 def waiting_lock(path: Path) -> Iterator[None]:
     """Hold the lock of a file while the block runs, however long it takes to get it."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with path.open("a+", encoding="utf-8") as file:
+    with open(path, "a+", encoding="utf-8", opener=_for_owner) as file:
         while True:
             try:
                 _lock(file, wait=True)

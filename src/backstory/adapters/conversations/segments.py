@@ -16,10 +16,10 @@ from itertools import groupby
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from backstory.adapters.conversations.file_lock import FileLock
 from backstory.adapters.conversations.index import Place
 from backstory.adapters.conversations.lines import Content, Header, Line, encoded, parsed
 from backstory.adapters.conversations.tail import Tail, opened, sync_folder, write_all
+from backstory.bridge.locking import waiting_lock
 from backstory.errors import StoreCorrupt
 
 _log = logging.getLogger(__name__)
@@ -49,7 +49,7 @@ class Segments:
         self._folder = folder
         self._max_file_bytes = max_file_bytes
         self._threads = threading.Lock()
-        self._processes = FileLock.open(folder / "lock")
+        self._lock_path = folder / "lock"
         self._names: list[_Name] = []  # of every file that was ever read; places go by it
         self._current: dict[int, int] = {}  # by a file's number, which of these it is now
         self._listed: frozenset[str] = frozenset()
@@ -59,12 +59,11 @@ class Segments:
         """Close what is open."""
         if self._tail:
             self._tail.close()
-        self._processes.close()
 
     @contextmanager
     def exclusive(self) -> Iterator[None]:
         """Keep other threads and processes out while the block runs."""
-        with self._threads, self._processes.held():
+        with self._threads, waiting_lock(self._lock_path):
             yield
 
     def has_news(self) -> bool:
