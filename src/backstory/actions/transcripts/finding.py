@@ -51,6 +51,7 @@ class RankedTurn:
     conversation: str
     turn: int
     best: Fused
+    at: float  # when that message was said, in seconds since 1970
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,8 @@ def ranked_turns(
     best: dict[Place, Fused] = {}
     for fused in rank(query, lists, cues):
         best.setdefault(places[fused.id], fused)
-    return RankedTurns([RankedTurn(*key, fused) for key, fused in best.items()], degraded, lists)
+    turns = [RankedTurn(*key, fused, cues[fused.id].at) for key, fused in best.items()]
+    return RankedTurns(turns, degraded, lists)
 
 
 def _cues(
