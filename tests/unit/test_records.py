@@ -21,7 +21,7 @@ from backstory.model.project import ALL_PROJECTS, Project
 from backstory.model.search import AnyOf, Between, Where
 from backstory.model.upkeep import Target
 from backstory.ranking.memories import passage_of
-from backstory.records import audit, generations, links, marks, memories, passages, schema, store
+from backstory.records import audit, generations, links, live, marks, memories, passages, schema, store
 from backstory.records.migrations import SCHEMA_VERSION, migrate
 from backstory.records.records import Records
 
@@ -333,7 +333,7 @@ def test_a_whole_check_finds_words_that_went_missing(records: Records) -> None:
 
 STATEMENTS = {
     f"{module.__name__}.{name}": value
-    for module in (audit, generations, links, marks, memories, passages, store)
+    for module in (audit, generations, links, live, marks, memories, passages, store)
     for name, value in vars(module).items()
     if isinstance(value, ClauseElement) and value.supports_execution
 }

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import ClauseElement, Column, Table, event, select
-from sqlalchemy.dialects import postgresql
 
 from backstory.actions.projection.conversation_graph import change_of
 from backstory.adapters.conversations.records import RecordsConversationStorage
@@ -42,8 +41,6 @@ from .plans import check_way
 SHOP, BANK = Project("shop"), Project("bank")
 BEGAN = datetime(2026, 3, 1, 9, tzinfo=UTC)
 MANY = 10_000
-
-POSTGRESQL = postgresql.dialect()  # type: ignore[no-untyped-call]  # SQLAlchemy leaves it untyped
 
 
 @pytest.fixture
@@ -518,19 +515,6 @@ def test_deferred_marks_are_cleared_once_they_are_done_and_forgiven_like_refused
         marks.forgive()
         assert set(waiting(transaction)) == {ids[0], ids[2], ids[3]}
         assert (marks.count_deferred(), marks.count_refused(Target.VECTORS)) == (0, 0)
-
-
-STATEMENTS = {
-    f"{module.__name__}.{name}": value
-    for module in (live, marks)
-    for name, value in vars(module).items()
-    if isinstance(value, ClauseElement) and value.supports_execution
-}
-
-
-@pytest.mark.parametrize("name", STATEMENTS)
-def test_every_statement_can_be_said_in_postgresql(name: str) -> None:
-    assert str(STATEMENTS[name].compile(dialect=POSTGRESQL))
 
 
 @pytest.mark.parametrize(

@@ -71,7 +71,7 @@ def keep_next(engine: Engine, conversation: LiveConversation, turn: LiveTurn) ->
     with engine.records.writing() as records:
         copied = records.conversations.get(ALL_PROJECTS, conversation.id)
         is_next = copied is not None and copied.turns == turn.number - 1 == conversation.turns
-        if is_next and records.store.get(_COPY_OF) in (None, engine.live.name):
+        if is_next and _is_of_this_place(engine, records):
             _write(engine, records, _copy(engine, conversation, copied, [turn]), [turn])
             return True
     return keep(engine, conversation, [turn])
@@ -138,7 +138,11 @@ def is_of_this_place(engine: Engine) -> bool:
     Two places may know one conversation differently: it was moved, and written in both since.
     """
     with engine.records.reading() as records:
-        return records.store.get(_COPY_OF) in (None, engine.live.name)
+        return _is_of_this_place(engine, records)
+
+
+def _is_of_this_place(engine: Engine, records: Transaction) -> bool:
+    return records.store.get(_COPY_OF) in (None, engine.live.name)
 
 
 def note_place(engine: Engine, name: str) -> None:
