@@ -6,7 +6,8 @@ hundred turns at once. Conversations are loaded into the first storage, measured
 
 import random
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import timedelta
@@ -50,6 +51,7 @@ _EMBEDDED_AT_ONCE: Final = 800
 _LONGEST_EVERY: Final = 5
 _WARM_UP: Final = 10
 _TOLD_EVERY: Final = 25
+_LOOKS_EVERY_S: Final = 0.02
 _SEED: Final = 97
 #: Kinds of contexts; a question without a text is made of words of any of the conversation's turns, and
 #: its strategy is what these words lead to.
@@ -165,25 +167,47 @@ def _measured(engine: Engine, ids: Sequence[str], options: Options) -> Table:
     said = sayings(storage)
     rows |= _additions("worker off", engine, ids, said, samples)
     with working(engine):
+        at_rest = partial(_wait_for_rest, engine)
+        rows |= _additions("worker at rest", engine, ids, said, samples, before=at_rest)
         rows |= _additions("worker running", engine, ids, said, samples)
     settle(engine)
     return Table(f"conversations: {storage}, {options.turns:,} turns", _COLUMNS, rows)
 
 
 def _additions(
-    name: str, engine: Engine, ids: Sequence[str], said: Iterator[tuple[str, str]], samples: int
+    name: str,
+    engine: Engine,
+    ids: Sequence[str],
+    said: Iterator[tuple[str, str]],
+    samples: int,
+    *,
+    before: Callable[[], None] = lambda: None,
 ) -> Rows:
-    """Turns added one after the other without a pause, to conversations by lot."""
+    """Turns added one after the other, to conversations by lot; what is done before each is not timed."""
     chance = random.Random(_SEED)
 
     def add(query: str, response: str) -> None:
         new = Said(query, response, "ann", "Ann", metadata={"ticket": 7})
         add_turn(engine, ALL_PROJECTS, _chosen(ids, chance), new)
 
+    def calls() -> Iterator[Callable[[], None]]:
+        for each in islice(said, samples):
+            before()
+            yield partial(add, *each)
+
     for each in islice(said, _WARM_UP):
         add(*each)
-    times = spread(partial(add, *each) for each in islice(said, samples))
+    times = spread(calls())
     return {f"add_turn, {name}": (times.p50_ms, times.p95_ms, None, None, None)}
+
+
+def _wait_for_rest(engine: Engine) -> None:
+    """Let the worker embed all that waits, as it can between the turns of a talk."""
+    while True:
+        with engine.records.reading() as records:
+            if not records.marks.count():
+                return
+        time.sleep(_LOOKS_EVERY_S)
 
 
 def _chosen(ids: Sequence[str], chance: random.Random) -> str:

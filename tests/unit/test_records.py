@@ -1,5 +1,6 @@
 """The records file: what it promises to whoever reads and writes it."""
 
+import errno
 import sqlite3
 import threading
 import uuid
@@ -23,7 +24,7 @@ from backstory.model.upkeep import Target
 from backstory.ranking.memories import passage_of
 from backstory.records import audit, generations, links, live, marks, memories, passages, schema, store
 from backstory.records.migrations import SCHEMA_VERSION, migrate
-from backstory.records.records import Records
+from backstory.records.records import JOURNALED_WRITES, Begin, Records, Transaction
 
 from .plans import check_way
 
@@ -235,7 +236,7 @@ def test_an_older_file_takes_the_steps_it_lacks_in_order(tmp_path: Path) -> None
     missing = [SCHEMA_VERSION + 1, SCHEMA_VERSION + 2]
     steps = {number: lambda _, number=number: taken.append(number) for number in missing}
     with Records.open(path) as records:
-        with records._connected(writes=True) as connection:
+        with records._connected(Begin.DURABLE) as connection:
             migrate(connection, path, newest=missing[-1], steps=steps)
         with records.reading() as transaction:
             assert transaction.store.get("schema_version") == str(missing[-1])
@@ -244,7 +245,7 @@ def test_an_older_file_takes_the_steps_it_lacks_in_order(tmp_path: Path) -> None
 
 def test_a_store_that_kept_memories_alone_learns_to_keep_conversations(tmp_path: Path) -> None:
     path = tmp_path / "backstory.db"
-    with Records.open(path) as records, records._connected(writes=True) as connection:
+    with Records.open(path) as records, records._connected(Begin.DURABLE) as connection:
         for name in ("touches", "messages", "turns", "conversations", "transcript_files", "elsewhere_titles"):
             connection.exec_driver_sql(f"DROP TABLE {name}")
         store.Store(connection).put("schema_version", "1")
@@ -262,7 +263,7 @@ def test_a_step_that_fails_leaves_the_old_version(tmp_path: Path) -> None:
         raise RuntimeError
 
     with Records.open(path) as records:
-        with pytest.raises(RuntimeError), records._connected(writes=True) as connection:
+        with pytest.raises(RuntimeError), records._connected(Begin.DURABLE) as connection:
             migrate(connection, path, newest=SCHEMA_VERSION + 1, steps={SCHEMA_VERSION + 1: half})
         with records.reading() as transaction:
             assert transaction.store.get("schema_version") == str(SCHEMA_VERSION)
@@ -322,7 +323,7 @@ def test_a_folder_that_cannot_be_made_says_what_to_do(tmp_path: Path) -> None:
 def test_a_whole_check_finds_words_that_went_missing(records: Records) -> None:
     kept = keep(records, memory("Carts round up."))
     assert records.problems() == []
-    with records._connected(writes=True) as connection:
+    with records._connected(Begin.DURABLE) as connection:
         run = connection.exec_driver_sql
         run("DROP TRIGGER passage_words_update")
         run(f"UPDATE passages SET terms = 'other' WHERE id = '{kept.id}'")
@@ -337,6 +338,64 @@ STATEMENTS = {
     for name, value in vars(module).items()
     if isinstance(value, ClauseElement) and value.supports_execution
 }
+
+
+def test_what_a_thread_reads_in_one_snapshot_is_of_one_moment(records: Records) -> None:
+    early = keep(records, memory("Carts round up."))
+    late = memory("Carts round down.")
+
+    with records.one_snapshot():
+        with records.reading() as transaction, records.one_snapshot():
+            known = [transaction.memories.get(SHOP, early.id)]
+        other = threading.Thread(target=keep, args=(records, late))
+        other.start()
+        other.join()
+        with records.reading() as transaction:
+            known.append(transaction.memories.get(SHOP, late.id))
+
+    assert known == [early, None]
+    with records.reading() as transaction:
+        assert transaction.memories.get(SHOP, late.id) == late
+
+
+def test_a_fault_inside_a_snapshot_is_told_where_it_happens(records: Records) -> None:
+    with records.one_snapshot():
+        with pytest.raises(StoreReadOnly, match=r"cannot be written"), records.reading():
+            raise PermissionError(errno.EACCES, "not yours")
+        with records.reading() as transaction:
+            assert transaction.memories.get(SHOP, "nobody") is None
+
+
+def test_a_lazy_write_is_kept_and_the_next_one_waits_for_the_disk_again(tmp_path: Path) -> None:
+    path = tmp_path / "backstory.db"
+    kept = memory("Carts round up.")
+    with Records.open(path) as records:
+        with records.writing(lazily=True) as transaction:
+            transaction.memories.add(kept, passage_of(kept))
+            assert _waits_for_the_disk(transaction) == 1
+        with records.writing() as transaction:
+            assert _waits_for_the_disk(transaction) == 2
+
+    with Records.open(path) as records, records.reading() as transaction:
+        assert transaction.memories.get(SHOP, kept.id) == kept
+
+
+def _waits_for_the_disk(transaction: Transaction) -> int:
+    return int(transaction._connection.exec_driver_sql("PRAGMA synchronous").scalar_one())
+
+
+def test_the_journal_is_brought_into_the_file_when_it_has_grown(records: Records) -> None:
+    before = records.path.stat().st_size
+    for number in range(JOURNALED_WRITES - 2):  # making the store was one
+        keep(records, memory(f"Cart {number} rounds up."))
+    records.checkpoint()
+    assert records.path.stat().st_size == before
+
+    keep(records, memory("The last cart rounds up."))
+    keep(records, memory("The very last cart rounds up."))
+    records.checkpoint()
+
+    assert records.path.stat().st_size > before
 
 
 @pytest.mark.parametrize("name", STATEMENTS)

@@ -46,7 +46,7 @@ from backstory.records import (
     schema,
     transcript_files,
 )
-from backstory.records.records import Records, Transaction
+from backstory.records.records import Begin, Records, Transaction
 
 from .plans import check_way
 
@@ -395,7 +395,7 @@ def test_forgotten_conversations_leave_marks_and_nothing_else(records: Records) 
     with records.writing() as transaction:
         transaction.conversations.forget(["s1", "never kept"])
 
-    with records._connected(writes=False) as connection:
+    with records._connected(Begin.READING) as connection:
         for table in (schema.conversations, schema.turns, schema.messages, schema.touches, schema.passages):
             assert connection.execute(select(table)).all() == []
     assert marked(records, Target.VECTORS, "sessions") == {key_of(SHOP, "s1")}
@@ -668,7 +668,7 @@ def rows(records: Records) -> dict[str, list[Any]]:
     tables = (schema.conversations, schema.turns, schema.messages, schema.touches, schema.passages)
     left_out = {"messages": {"conversation", "turn", "place"}, "passages": {"number", "labels"}}
     found = {}
-    with records._connected(writes=False) as connection:
+    with records._connected(Begin.READING) as connection:
         for table in tables:
             columns = [column for column in table.c if column.name not in left_out.get(table.name, set())]
             found[table.name] = sorted(repr(row) for row in connection.execute(select(*columns)))

@@ -34,7 +34,7 @@ from backstory.model.upkeep import Target
 from backstory.ranking.turns import conversation_passage, cues_of, message_passage
 from backstory.ranking.words import terms
 from backstory.records import live, marks, schema
-from backstory.records.records import Records, Transaction
+from backstory.records.records import Begin, Records, Transaction
 
 from .plans import check_way
 
@@ -97,6 +97,7 @@ def chat(turns: int) -> Chat:
 
 def add_in(transaction: Transaction, chat: Chat, numbers: Sequence[int], *, most_waiting: int = MANY) -> int:
     return transaction.conversations.append(
+        transaction.conversations.get(ALL_PROJECTS, chat.id),
         chat.conversation,
         [chat.turn(number) for number in numbers],
         [new for number in numbers for new in chat.messages(number)],
@@ -330,7 +331,7 @@ def forget(records: Records) -> None:
 
 def all_rows(records: Records) -> dict[str, list[str]]:
     tables = (schema.conversations, schema.turns, schema.messages, schema.passages, schema.marks)
-    with records._connected(writes=False) as connection:
+    with records._connected(Begin.READING) as connection:
         return {
             table.name: sorted(repr(row) for row in connection.execute(select(*_lasting(table))))
             for table in tables

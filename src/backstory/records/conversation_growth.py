@@ -68,6 +68,7 @@ class GrowingConversations(ConversationReads):
 
     def append(
         self,
+        known: Conversation | None,
         conversation: Conversation,
         turns: Sequence[KeptTurn],
         messages: Sequence[NewMessage],
@@ -75,23 +76,22 @@ class GrowingConversations(ConversationReads):
         *,
         most_waiting: int,
     ) -> int:
-        """Let a live conversation be this one, with these turns at its end; how many it has now.
+        """Let a live conversation be another one, with these turns at its end; how many it has now.
 
-        A turn that is there already is left alone, and one that would leave a gap is left out. What is
-        counted goes on from what is kept. Messages that are more than may wait for their vectors wait
-        for a backfill.
+        `known` is what this transaction has for it. A turn that is there already is left alone, and one that
+        would leave a gap is left out. What is counted goes on from what is kept. Messages that are more than
+        may wait for their vectors wait for a backfill.
         """
-        known = Passages(self._connection).find([passage.id]).get(passage.id)
-        before = self.get(ALL_PROJECTS, conversation.id) or _nothing_of(conversation)
+        before = known or _nothing_of(conversation)
         added = _following(before, turns)
         chain = _chain(before, added)
         after = _grown(before, conversation, added, chain)
-        if known == passage and _columns(before, passage) == _columns(after, passage):
+        if known and _columns(known) == _columns(after):
             return after.turns
-        self._write_head(after, passage, known)
+        is_found_anew = _found_by(known) != _found_by(after) or _has_grown(before.turns, after.turns)
+        self._write_head(known, after, passage if is_found_anew else None)
         self._write_turns(after, added, chain, {new.message.id: new for new in messages})
-        says_other = known is None or _said(known) != _said(passage)
-        sessions = [passage.id] if says_other or _has_grown(before.turns, after.turns) else []
+        sessions = [passage.id] if is_found_anew else []
         self._mark(passage, sessions, [link.id for link in chain], most_waiting)
         return after.turns
 
@@ -120,14 +120,18 @@ class GrowingConversations(ConversationReads):
         conversations, turns = self._connection.execute(_LIVE_COUNTS).one()
         return conversations, turns
 
-    def _write_head(self, conversation: Conversation, passage: Passage, known: Passage | None) -> None:
+    def _write_head(self, known: Conversation | None, after: Conversation, passage: Passage | None) -> None:
+        """Write what a conversation is now; a new one always has a passage, a known one when it differs."""
+        columns = _columns(after)
+        passages = Passages(self._connection)
         if known:
-            Passages(self._connection).refresh(passage, known)
-            rewrite(self._connection, _columns(conversation, passage))
-        else:
-            Projects(self._connection).enter(conversation.project)
-            Passages(self._connection).add_all([passage])
-            self._connection.execute(_INSERT, _columns(conversation, passage))
+            if passage:
+                passages.replace(passage)
+            rewrite(self._connection, columns)
+        elif passage:
+            Projects(self._connection).enter(after.project)
+            passages.add_all([passage])
+            self._connection.execute(_INSERT, columns)
 
     def _write_turns(
         self,
@@ -153,7 +157,7 @@ class GrowingConversations(ConversationReads):
         if keys:
             self._connection.execute(_DELETE, {"of": conversation.id})
         else:
-            rewrite(self._connection, conversation_columns(conversation, key))
+            rewrite(self._connection, _columns(conversation))
         Passages(self._connection).remove([*messages, *keys])
         Marks(self._connection).set_all(_places(keys, key, messages), conversation.project)
 
@@ -213,13 +217,15 @@ def _places(sessions: list[str], key: str, messages: list[str]) -> Mapping[tuple
     }
 
 
-def _columns(conversation: Conversation, passage: Passage) -> dict[str, Any]:
-    return conversation_columns(conversation, passage.id)
+def _columns(conversation: Conversation) -> dict[str, Any]:
+    return conversation_columns(conversation, key_of(conversation.project, conversation.id))
 
 
-def _said(passage: Passage) -> tuple[object, ...]:
+def _found_by(conversation: Conversation | None) -> tuple[str, ...] | None:
     """What an entry of a conversation is found by, beside what was said in it and when."""
-    return passage.terms, passage.labels
+    if conversation is None:
+        return None
+    return conversation.title.text, conversation.interface_type, conversation.room
 
 
 def _has_grown(before: int, after: int) -> bool:

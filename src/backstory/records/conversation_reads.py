@@ -54,6 +54,8 @@ _SELECT: Final = select(_CONVERSATIONS)
 _FIND: Final = _SELECT.where(_CONVERSATIONS.c.id.in_(_IDS))
 # Written so that SQLite goes by the ids, as for memories.
 _FIND_INSIDE: Final = _FIND.where(_CONVERSATIONS.c.project.concat("") == bindparam("project"))
+_GET: Final = _SELECT.where(_CONVERSATIONS.c.id == bindparam("id"))
+_GET_INSIDE: Final = _GET.where(_INSIDE)
 _OF_KEYS: Final = _SELECT.where(_CONVERSATIONS.c.key.in_(_IDS))
 _IDS_OF_KEYS: Final = select(_CONVERSATIONS.c.key, _CONVERSATIONS.c.id).where(_CONVERSATIONS.c.key.in_(_IDS))
 _ANY_PAGE: Final = _SELECT.order_by(*_NEWEST_FIRST).limit(bindparam("most")).offset(bindparam("past"))
@@ -134,7 +136,8 @@ class ConversationReads(MessageReads):
 
     def get(self, scope: Scope, id: str) -> Conversation | None:
         """The conversation with this id."""
-        return self.find(scope, [id]).get(id)
+        row = self._within(scope, _GET, _GET_INSIDE, id=id).one_or_none()
+        return conversation_of(row) if row else None
 
     def live(self, scope: Scope, id: str) -> Conversation:
         """The conversation with this id; raises `NotFound` when there is none."""

@@ -32,6 +32,11 @@ _DDL: Final = (
 )
 
 
+#: Segments of one size that are merged, in the write that makes so many of them. With FTS5's 4, one in five
+#: turns of a conversation among 100,000 took 2 ms longer (p95 5.7 against 4.3 ms).
+_MERGED_AT_ONCE: Final = 8
+
+
 class _Among(NamedTuple):
     """Which passages are looked at: what a query begins with, and a condition."""
 
@@ -69,6 +74,14 @@ def create(connection: Connection) -> None:
     """Make the index and the triggers that keep it."""
     for statement in _DDL:
         connection.exec_driver_sql(statement)
+    merge_rarely(connection)
+
+
+def merge_rarely(connection: Connection) -> None:
+    """Let the index merge its parts less often than it would by itself."""
+    connection.exec_driver_sql(
+        f"INSERT INTO passage_words(passage_words, rank) VALUES ('automerge', {_MERGED_AT_ONCE})"
+    )
 
 
 def check(connection: Connection) -> None:

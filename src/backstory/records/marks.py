@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from sqlalchemy import Connection, Select, bindparam, delete, func, insert, select, update
+from sqlalchemy import Connection, Select, bindparam, delete, func, select, update
+from sqlalchemy.dialects.postgresql import insert  # SQLite understands what it says
 
 from backstory.model.project import Project
 from backstory.model.upkeep import Mark, Target
@@ -32,10 +33,10 @@ _AS_READ: Final = (
 )
 
 _INSERT: Final = insert(_MARKS)
-_REPLACE: Final = delete(_MARKS).where(
-    _COLUMNS.subject == bindparam("about"), _COLUMNS.target.in_(bindparam("targets", expanding=True))
+_PUT: Final = _INSERT.on_conflict_do_update(
+    index_elements=[_COLUMNS.target, _COLUMNS.subject],
+    set_={name: _INSERT.excluded[name] for name in ("place", "project", "revision", "refusal")},
 )
-_REPLACE_ALL: Final = delete(_MARKS).where(_AT, _ABOUT)
 _PENDING: Final = select(_MARKS).where(_AT, _WAITING).order_by(_COLUMNS.revision).limit(bindparam("most"))
 _PENDING_IN: Final = (
     select(_MARKS)
@@ -76,7 +77,7 @@ class Marks:
         self._connection = connection
 
     def add(self, new: Sequence[tuple[str, Mapping[Target, str], str]]) -> None:
-        """Mark subjects that have no mark yet: each with its place for every target, and its project."""
+        """Mark subjects in place of any marks they have: each with its places, by target, and its project."""
         revision = Store(self._connection).next_revision()
         rows = [
             {
@@ -85,15 +86,15 @@ class Marks:
                 "place": place,
                 "project": project,
                 "revision": revision,
+                "refusal": None,
             }
             for subject, places, project in new
             for target, place in places.items()
         ]
-        self._connection.execute(_INSERT, rows)
+        self._connection.execute(_PUT, rows)
 
     def set(self, subject: str, places: Mapping[Target, str], project: str) -> None:
         """Mark a subject for each target, in place of any mark it has there."""
-        self._connection.execute(_REPLACE, {"about": subject, "targets": [target.value for target in places]})
         self.add([(subject, places, project)])
 
     def set_all(self, new: Mapping[tuple[Target, str], Iterable[str]], project: Project) -> None:
@@ -103,10 +104,6 @@ class Marks:
             for (target, place), subjects in new.items()
             for subject in subjects
         ]
-        for target in Target:
-            about = [subject for subject, places, _ in marked if target in places]
-            for page in batched(about):
-                self._connection.execute(_REPLACE_ALL, {"at": target.value, "subjects": page})
         if marked:
             self.add(marked)
 

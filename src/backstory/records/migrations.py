@@ -16,7 +16,7 @@ from backstory.errors import StoreCorrupt, StoreTooNew
 from backstory.records import keywords, schema
 from backstory.records.store import Store
 
-SCHEMA_VERSION: Final = 3
+SCHEMA_VERSION: Final = 4
 
 
 def _add_conversations(connection: Connection) -> None:
@@ -38,6 +38,7 @@ def _add_live_conversations(connection: Connection) -> None:
 STEPS: Final[Mapping[int, Callable[[Connection], None]]] = {
     2: _add_conversations,
     3: _add_live_conversations,
+    4: keywords.merge_rarely,
 }
 
 

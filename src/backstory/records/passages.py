@@ -58,12 +58,6 @@ class Passages:
         if rows:
             self._connection.execute(_UPDATE, rows)
 
-    def refresh(self, passage: Passage, known: Passage) -> None:
-        """Put a passage in place of the one that is known under its id; words that stay are not written."""
-        rest = {"text", "terms"} if (passage.text, passage.terms) == (known.text, known.terms) else set()
-        columns = {name: value for name, value in _columns(passage).items() if name not in rest}
-        self._connection.execute(_UPDATE, {"wanted": passage.id, **columns})
-
     def remove(self, ids: Iterable[str]) -> None:
         """Forget passages, text and words; whatever they stood for must be gone before."""
         for page in batched(ids):

@@ -66,13 +66,13 @@ def keep(engine: Engine, conversation: LiveConversation, turns: Sequence[LiveTur
 def keep_next(engine: Engine, conversation: LiveConversation, turn: LiveTurn) -> bool:
     """Copy a turn that was just appended, by who is inside `writing` still; whether the copy is whole then.
 
-    As `keep` does, in one transaction instead of four: a turn takes 3.5 ms of CPU instead of 4.1.
+    As `keep` does, in one transaction instead of four.
     """
-    with engine.records.writing() as records:
+    with engine.records.writing(lazily=True) as records:
         copied = records.conversations.get(ALL_PROJECTS, conversation.id)
         is_next = copied is not None and copied.turns == turn.number - 1 == conversation.turns
         if is_next and _is_of_this_place(engine, records):
-            _write(engine, records, _copy(engine, conversation, copied, [turn]), [turn])
+            _write(engine, records, copied, _copy(engine, conversation, copied, [turn]), [turn])
             return True
     return keep(engine, conversation, [turn])
 
@@ -159,19 +159,18 @@ def keep_some(
     engine: Engine, conversation: LiveConversation, turns: Sequence[LiveTurn] = ()
 ) -> tuple[int, bool]:
     """Copy the next turns, as many as one transaction takes: how many, and whether the copy is whole then."""
-    copied = copied_as(engine, conversation.id)
-    had = copied.turns if copied else 0
-    new = [turn for turn in turns if turn.number > had]
-    if not new or new[0].number > had + 1:
-        new = _read(engine, conversation, had + 1)
-    if not new and had < conversation.turns:
-        raise StoreCorrupt(
-            f"of the {conversation.turns} turns of conversation {conversation.id} only {had} can be read",
-            hint="restore a backup; what can be read stays as it is",
-        )
-    copy = _copy(engine, conversation, copied, new)
-    with engine.records.writing() as records:
-        written = _write(engine, records, copy, new)
+    with engine.records.writing(lazily=True) as records:
+        copied = records.conversations.get(ALL_PROJECTS, conversation.id)
+        had = copied.turns if copied else 0
+        new = [turn for turn in turns if turn.number > had]
+        if not new or new[0].number > had + 1:
+            new = _read(engine, conversation, had + 1)
+        if not new and had < conversation.turns:
+            raise StoreCorrupt(
+                f"of the {conversation.turns} turns of conversation {conversation.id} only {had} can be read",
+                hint="restore a backup; what can be read stays as it is",
+            )
+        written = _write(engine, records, copied, _copy(engine, conversation, copied, new), new)
     return written - had, written == conversation.turns
 
 
@@ -188,7 +187,11 @@ def _read(engine: Engine, conversation: LiveConversation, first: int) -> list[Li
 
 
 def _write(
-    engine: Engine, records: Transaction, conversation: Conversation, turns: Sequence[LiveTurn]
+    engine: Engine,
+    records: Transaction,
+    copied: Conversation | None,
+    conversation: Conversation,
+    turns: Sequence[LiveTurn],
 ) -> int:
     """Add turns to a copy; how many turns it has then."""
     messages = {turn.number: _messages(turn) for turn in turns}
@@ -202,7 +205,9 @@ def _write(
         for turn in turns
     ]
     passage = conversation_passage(conversation, key_of(conversation.project, conversation.id))
-    return records.conversations.append(conversation, kept, new, passage, most_waiting=engine.queue_max)
+    return records.conversations.append(
+        copied, conversation, kept, new, passage, most_waiting=engine.queue_max
+    )
 
 
 def _ids(messages: Sequence[Message]) -> dict[Role, str]:

@@ -17,6 +17,7 @@ def upkeep(engine: Engine, work: Work) -> bool:
     can wait. Beside it, reading in took half as long again (23.6 against 15.5 s for 595 files).
     """
     engine.records.flush_uses()
+    engine.records.checkpoint()
     if shortage(engine) or engine.ingesting.locked():
         return False
     return (

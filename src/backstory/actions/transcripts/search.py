@@ -8,7 +8,8 @@ from backstory.model.search import FoundTurns, TurnQuery
 
 def search_turns(engine: Engine, scope: Scope, query: TurnQuery) -> FoundTurns:
     """The turns that answer best, best first, none from outside the scope."""
-    found = ranked_turns(engine, scope, query)
     end = query.offset + query.limit
-    hits = hits_of(engine, scope, found.turns[query.offset : end], query.text)
+    with engine.records.one_snapshot():
+        found = ranked_turns(engine, scope, query)
+        hits = hits_of(engine, scope, found.turns[query.offset : end], query.text)
     return FoundTurns(hits, found.degraded, more=len(found.turns) > end)

@@ -6,7 +6,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final, Self, assert_never
 
-from qdrant_edge import Filter, QueryRequest, ScoredPoint, ScrollRequest
+from qdrant_edge import Filter, IdfParams, QueryRequest, ScoredPoint, ScrollRequest
 
 from backstory.adapters.qdrant_edge import points, shards
 from backstory.adapters.qdrant_edge.faults import translated
@@ -77,7 +77,8 @@ class QdrantEdgeVectorStore:
         shard = self._shard(index)
         with translated(index):
             allowed = points.conditions(where)
-            asked = [_request(shard, leg, where, allowed) for leg in legs]
+            rarity = points.corpus(where.scope, shard.entries)  # counting takes 0.15 ms: once for all legs
+            asked = [_request(shard, leg, rarity, allowed) for leg in legs]
             found = iter(shard.query([request for request in asked if isinstance(request, QueryRequest)]))
             return [_answer(shard, request, found) for request in asked]
 
@@ -137,13 +138,12 @@ class QdrantEdgeVectorStore:
 
 
 def _request(
-    shard: Shard, leg: Leg, where: Where, allowed: Filter | None
+    shard: Shard, leg: Leg, rarity: IdfParams, allowed: Filter | None
 ) -> QueryRequest | ScrollRequest | None:
     match leg:
         case Meaning():
             return points.meaning(shard.spec, leg, allowed)
         case Words():
-            rarity = points.corpus(where.scope, shard.entries)
             return points.words(leg, shard.weighing, rarity, allowed)
         case Every():
             return points.page(leg, allowed)
