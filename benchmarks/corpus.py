@@ -20,7 +20,8 @@ from tokenizers import Tokenizer
 
 from backstory.adapters.embedders.static import SHIPPED
 from backstory.model.graph import RelationshipType
-from backstory.model.memory import MEMORY_TYPES, Memory, MemoryId, NewMemory, Relationship
+from backstory.model.kinds.catalogue import KINDS
+from backstory.model.memory import Memory, MemoryId, NewMemory, Relationship
 from backstory.model.project import Project
 
 _SEED: Final = 20_240_229
@@ -29,7 +30,7 @@ _DAYS: Final = 730
 
 #: Weights 1/sqrt(rank): the largest project holds 13 %, the smallest 3 %, the seventh 5 %.
 _PROJECTS: Final = [Project(f"project {rank:02}") for rank in range(1, 21)]
-_TYPES: Final = list(MEMORY_TYPES)
+_TYPES: Final = list(KINDS)
 _LINKED: Final = 0.2  # memories that relate to the one before them in their project
 
 #: The seventh largest: 5 % of the memories.

@@ -187,6 +187,8 @@ class Engine:
     owner: str = ""
     cache_use: Callable[[], CacheUse] = CacheUse
     transcripts: TranscriptPlaces = TranscriptPlaces()
+    #: Folders whose files may be read and written for any caller; everybody may use their own folder.
+    roots: Sequence[Path] = ()
     tiers: TierLimits = field(default_factory=TierLimits)
     context: ContextLimits = field(default_factory=ContextLimits)
     #: Messages of live conversations that may wait for their vectors; those beyond wait for a backfill.

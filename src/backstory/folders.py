@@ -8,7 +8,7 @@ name may be, is left to `model.project`.
 
 import os
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -45,6 +45,27 @@ def named_project(text: str, base: Path | None) -> Project:
         except RuntimeError as error:
             raise InputError(f"{text} names no folder: {error}", hint="give its absolute path") from error
     return checked_project(text)
+
+
+def allowed_path(text: str, base: Path | None, roots: Sequence[Path]) -> Path:
+    """The path that a text names, if it lies in a folder that may be read and written for a caller.
+
+    Those are the caller's own folder, the worktree that it is in, and the roots. Links are followed first,
+    so that none leads out of them.
+    """
+    try:
+        path = ((base or Path("/")) / Path(text).expanduser()).resolve()
+        inside = [each.resolve() for each in (*([base, worktree_of(base)] if base else ()), *roots)]
+    except (OSError, RuntimeError, ValueError) as error:
+        raise InputError(f"{text!r} names no file: {error}", hint="give its absolute path") from error
+    if base is None and not Path(text).expanduser().is_absolute():
+        raise InputError(f"{text} is relative, and your folder is not known", hint="give its absolute path")
+    if not any(path.is_relative_to(each) for each in inside):
+        raise InputError(
+            f"{path} is outside of the folders that may be used: {', '.join(map(str, inside)) or 'none'}",
+            hint="call from its folder, or name a folder above it in BACKSTORY_ALLOWED_ROOTS",
+        )
+    return path
 
 
 def checked_project(name: str) -> Project:

@@ -1,9 +1,10 @@
 """Composition root: the one place that knows which engines are in use."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from datetime import timedelta
 from functools import partial
+from pathlib import Path
 from typing import assert_never
 
 from backstory.actions.conversations.migrate import CHOICE
@@ -69,6 +70,7 @@ def open_engine(settings: Settings) -> Iterator[Engine]:
             owner=owner,
             cache_use=embedder.use if isinstance(embedder, CachingEmbedder) else CacheUse,
             transcripts=_transcripts(settings),
+            roots=_roots(settings),
             tiers=_tiers(settings),
             context=_context(settings),
             queue_max=settings.embedding.queue_max,
@@ -77,6 +79,11 @@ def open_engine(settings: Settings) -> Iterator[Engine]:
         session.begin(engine)
         stack.callback(session.end, engine)
         yield engine
+
+
+def _roots(settings: Settings) -> Sequence[Path]:
+    path = settings.project.path
+    return (*settings.project.allowed_roots, *((path,) if path else ()))
 
 
 def _transcripts(settings: Settings) -> TranscriptPlaces:

@@ -22,7 +22,8 @@ from backstory.actions.projection.reconcile import Reconciled, reconcile
 from backstory.actions.projection.upkeep import upkeep
 from backstory.engine import Engine, Work
 from backstory.model.graph import GraphKey, RelationshipType
-from backstory.model.memory import MEMORY_TYPES, MemoryChange, MemoryId, NewMemory, Relationship
+from backstory.model.kinds.catalogue import KINDS
+from backstory.model.memory import MemoryChange, MemoryId, NewMemory, Relationship
 from backstory.model.project import Project
 from backstory.model.search import MemoryQuery
 from backstory.settings import read_settings
@@ -69,7 +70,7 @@ class Store(RuleBasedStateMachine):
     @rule(
         target=memories,
         project=st.sampled_from(PROJECTS),
-        type_=st.sampled_from(list(MEMORY_TYPES)),
+        type_=st.sampled_from(list(KINDS)),
         content=contents,
     )
     def add(self, project: Project, type_: str, content: str) -> MemoryId:

@@ -16,7 +16,7 @@ from backstory.mcp.face import Face
 from backstory.mcp.instructions import MOST_BYTES
 from backstory.mcp.server import create_server
 from backstory.mcp.tools import TOOLS
-from backstory.model.memory import MEMORY_TYPES
+from backstory.model.kinds.catalogue import KINDS
 from backstory.settings import read_settings
 from backstory.wiring import open_engine
 from tests.e2e.counting import Counting
@@ -73,7 +73,7 @@ async def test_the_server_says_who_it_is(engine: Engine, era: str) -> None:
     assert (info.name, info.title, info.version) == ("backstory", "Backstory", backstory.__version__)
     assert instructions is not None
     assert len(instructions.encode()) < MOST_BYTES
-    for word in (*MEMORY_TYPES, *CORE, "project"):
+    for word in (*KINDS, *CORE, "project"):
         assert word in instructions
 
 

@@ -17,7 +17,8 @@ from backstory.actions.projection.now import graph_of
 from backstory.engine import Engine
 from backstory.errors import ContentRefused, InputError, NotFound, StaleVersion
 from backstory.model.graph import Direction, Limits, ReadOnlyCypher, RelationshipType, Walk
-from backstory.model.memory import MEMORY_TYPES, MemoryChange, MemoryId, NewMemory, Relationship
+from backstory.model.kinds.catalogue import KINDS
+from backstory.model.memory import MemoryChange, MemoryId, NewMemory, Relationship
 from backstory.model.project import ALL_PROJECTS, Project, Scope
 from backstory.model.search import FoundMemories, MemoryQuery
 from backstory.testing import WordEmbedder
@@ -82,7 +83,7 @@ def test_a_long_memory_is_found_by_a_detail_deep_inside(engine: Engine) -> None:
     assert ids(engine, "kubernetes ingress TLS")[0] == wanted
 
 
-@pytest.mark.parametrize("type_", MEMORY_TYPES)
+@pytest.mark.parametrize("type_", KINDS)
 def test_every_type_can_be_kept_and_found(engine: Engine, type_: str) -> None:
     wanted = remember(engine, f"About {type_} things.", type=type_)
 

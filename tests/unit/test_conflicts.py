@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from backstory.adapters.embedders.static import StaticEmbedder
 from backstory.analysis.conflicts import Candidate, Conflict, ConflictKind, Said, conflicts
-from backstory.model.memory import MEMORY_TYPES, MemoryId
+from backstory.model.kinds import catalogue
+from backstory.model.memory import MemoryId
 from benchmarks.conflicts import HELD_OUT, KINDS, TUNED_ON, candidates, read_pairs, told
 
 THE_OTHER = MemoryId("the other")
@@ -277,7 +278,7 @@ words = st.sampled_from(
     sorted({word for pair in read_pairs() for word in f"{pair.new.content} {pair.old.content}".split()})
 )
 texts = st.lists(words, max_size=25).map(" ".join) | st.text(max_size=80)
-kinds = st.sampled_from([*MEMORY_TYPES, "unknown"])
+kinds = st.sampled_from([*catalogue.KINDS, "unknown"])
 metadata = st.dictionaries(
     st.sampled_from(["key", "value", "scope", "requirement_id", "status", "title", "name", "supersedes"]),
     st.text(max_size=5) | st.none() | st.integers() | st.lists(st.text(max_size=3), max_size=2),

@@ -13,13 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backstory.model.graph import Direction, RelationshipType
+from backstory.model.graph import Direction, NodeType, RelationshipType
 from backstory.model.kinds.catalogue import KINDS, listed
 from backstory.model.kinds.checking import filled, problems_of
-from backstory.model.kinds.kind import Field, MemoryKind
+from backstory.model.kinds.kind import Field, MemoryKind, Tier
 from backstory.model.kinds.links import NamedLink, links_of
 from backstory.model.kinds.schema import json_schema
-from backstory.model.memory import MEMORY_TYPES
 
 FIELDS: dict[str, str] = {
     "requirement": "requirement_id title description priority status source_document implementing_components",
@@ -113,10 +112,17 @@ def broken(kind: MemoryKind, metadata: Mapping[str, object]) -> set[str]:
     return {problem.field for problem in problems_of(kind, metadata)}
 
 
-def test_the_declared_types_are_those_that_memories_have() -> None:
-    declared = {kind.name: (kind.tier, kind.node, kind.about) for kind in KINDS.values()}
-
-    assert declared == {kind.name: (kind.tier, kind.node, kind.about) for kind in MEMORY_TYPES.values()}
+def test_there_are_eight_types_each_in_its_tier_and_with_its_node() -> None:
+    assert {kind.name: (kind.tier, kind.node) for kind in KINDS.values()} == {
+        "requirement": (Tier.SEMANTIC, NodeType.REQUIREMENT),
+        "design": (Tier.SEMANTIC, NodeType.DESIGN),
+        "code_pattern": (Tier.PROCEDURAL, NodeType.PATTERN),
+        "component": (Tier.SEMANTIC, NodeType.COMPONENT),
+        "function": (Tier.SEMANTIC, NodeType.FUNCTION),
+        "test_history": (Tier.EPISODIC, NodeType.TEST),
+        "session": (Tier.EPISODIC, NodeType.MEMORY),
+        "preference": (Tier.PROCEDURAL, NodeType.MEMORY),
+    }
 
 
 @every_kind
@@ -147,7 +153,7 @@ def test_a_ninth_type_is_one_new_file(tmp_path: Path, monkeypatch: pytest.Monkey
         "from backstory.model.graph import NodeType\n"
         "from backstory.model.kinds.kind import Field, MemoryKind\n"
         "from backstory.model.kinds.shapes import TEXT\n"
-        "from backstory.model.memory import Tier\n"
+        "from backstory.model.kinds.kind import Tier\n"
         "WHERE = Field('region', TEXT, 'Where.', 'eu-1', required=True)\n"
         "KIND = MemoryKind('incident', Tier.EPISODIC, NodeType.MEMORY, 'what broke', (WHERE,))\n",
         "utf-8",

@@ -14,12 +14,13 @@ import click
 from backstory.cli.asking import as_json, ask, in_one_project, in_project
 from backstory.errors import InputError
 from backstory.model.graph import RelationshipType
-from backstory.model.memory import DEFAULT_IMPORTANCE, MEMORY_TYPES
+from backstory.model.kinds.catalogue import KINDS
+from backstory.model.memory import DEFAULT_IMPORTANCE
 from backstory.model.search import DEFAULT_LIMIT, MAX_LIMIT
 
 STANDARD_INPUT: Final = "-"
 
-memory_type = click.Choice(list(MEMORY_TYPES))
+memory_type = click.Choice(list(KINDS))
 
 
 def entry(text: str) -> tuple[str, object]:
@@ -58,7 +59,7 @@ def memory() -> None:
     """Keep, read, find and delete memories."""
 
 
-@memory.command(epilog=f"Types: {', '.join(MEMORY_TYPES)}.")
+@memory.command(epilog=f"Types: {', '.join(KINDS)}.")
 @click.argument("type", type=memory_type, metavar="TYPE")
 @click.argument("content")
 @click.option(
@@ -113,7 +114,7 @@ def get(**given: object) -> None:
     ask("memory_get", given)
 
 
-@memory.command(epilog=f"Types: {', '.join(MEMORY_TYPES)}.")
+@memory.command(epilog=f"Types: {', '.join(KINDS)}.")
 @click.argument("query")
 @click.option(
     "--type",

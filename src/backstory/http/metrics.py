@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from backstory.engine import Engine
 from backstory.errors import BackstoryError, StoreError
 from backstory.mcp.calls import Call
-from backstory.model.memory import MEMORY_TYPES
+from backstory.model.kinds.catalogue import KINDS
 from backstory.model.passage import Index
 from backstory.model.project import ALL_PROJECTS
 from backstory.model.upkeep import Target
@@ -137,7 +137,7 @@ class _Store(Collector):
         except StoreError:
             return  # health tells of it; the other numbers are still right
         memories = GaugeMetricFamily("backstory_memories", "Memories, by type.", labels=["type"])
-        for name in MEMORY_TYPES:
+        for name in KINDS:
             memories.add_metric([name], kept.get(name, 0))
         waiting = GaugeMetricFamily("backstory_pending_marks", "Writes not projected yet.", labels=["target"])
         for target in ("vectors", "graph"):

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from backstory.model.memory import MEMORY_TYPES
+from backstory.model.kinds.catalogue import KINDS
 
 MOST_BYTES: Final = 2_048
 
@@ -24,7 +24,7 @@ memory_search does not know. If you speak in a room whose conversation is kept a
 get_context gives what to read of it before you answer.
 
 Types:
-{chr(10).join(f"- {kind.name}: {kind.about}" for kind in MEMORY_TYPES.values())}
+{chr(10).join(f"- {kind.name}: {kind.about}" for kind in KINDS.values())}
 
 The project of memories is that of your working folder (its repository), unless you pass `project`: a
 name or a folder; * reads all projects. Ids come from search; results name the project they belong to.

@@ -5,13 +5,14 @@ Which tools there are is said in `tools`; how a call is checked, done and noted,
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
 
 from mcp.types import ToolAnnotations
 
 from backstory.engine import Engine, Work
 from backstory.errors import InputError
-from backstory.folders import checked_project, named_project, project_of
+from backstory.folders import allowed_path, checked_project, named_project, project_of
 from backstory.mcp.answers import Answer
 from backstory.mcp.arguments import Arguments
 from backstory.mcp.caller import Caller
@@ -72,6 +73,10 @@ class Request:
     def scope(self, named: str | None) -> Scope:
         """What may be read: the project named, every project for `*`, else that of the caller's folder."""
         return ALL_PROJECTS if named is not None and named.strip() == "*" else self.project(named)
+
+    def path(self, text: str) -> Path:
+        """A file or folder that the caller may use; a relative one is below the caller's folder."""
+        return allowed_path(text, self.caller.directory, self.engine.roots)
 
     def project(self, named: str | None) -> Project:
         """The project to write to: the one named, else that of the caller's folder."""

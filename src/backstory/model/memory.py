@@ -1,17 +1,19 @@
-"""The memory: what an agent chose to keep, its eight types, and what makes one acceptable.
+"""The memory: what an agent chose to keep, and what makes one acceptable.
 
 Checking here needs nothing but the value itself; what needs the store (does the other end of a
-relationship exist?) is asked by the actions.
+relationship exist?) is asked by the actions. Which types there are, and what their fields may hold, is
+said in `kinds`.
 """
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from enum import StrEnum
 from typing import Final, NewType
 
-from backstory.model.graph import NodeType, RelationshipType
+from backstory.model.graph import RelationshipType
+from backstory.model.kinds.catalogue import KINDS
+from backstory.model.kinds.checking import problems_of as field_problems
 from backstory.model.project import Project
 
 MemoryId = NewType("MemoryId", str)
@@ -20,43 +22,6 @@ MemoryId = NewType("MemoryId", str)
 MAX_CONTENT_CHARS: Final = 50_000
 MAX_METADATA_BYTES: Final = 65_536
 DEFAULT_IMPORTANCE: Final = 0.5
-
-
-class Tier(StrEnum):
-    """The kind of remembering a type serves. Working memory is assembled, never stored."""
-
-    EPISODIC = "episodic"
-    SEMANTIC = "semantic"
-    PROCEDURAL = "procedural"
-
-
-@dataclass(frozen=True, slots=True)
-class MemoryType:
-    """One of the types a memory can have, and the node it becomes in the graph."""
-
-    name: str
-    tier: Tier
-    node: NodeType
-    about: str
-
-
-MEMORY_TYPES: Final[Mapping[str, MemoryType]] = {
-    kind.name: kind
-    for kind in (
-        MemoryType("requirement", Tier.SEMANTIC, NodeType.REQUIREMENT, "something the product must do"),
-        MemoryType(
-            "design", Tier.SEMANTIC, NodeType.DESIGN, "a decision about the architecture, with its why"
-        ),
-        MemoryType(
-            "code_pattern", Tier.PROCEDURAL, NodeType.PATTERN, "a way of writing code worth repeating"
-        ),
-        MemoryType("component", Tier.SEMANTIC, NodeType.COMPONENT, "a part of the system and its interface"),
-        MemoryType("function", Tier.SEMANTIC, NodeType.FUNCTION, "a function that exists, and where"),
-        MemoryType("test_history", Tier.EPISODIC, NodeType.TEST, "a test that failed, and what fixed it"),
-        MemoryType("session", Tier.EPISODIC, NodeType.MEMORY, "what a working session decided and learned"),
-        MemoryType("preference", Tier.PROCEDURAL, NodeType.MEMORY, "how the user wants things done"),
-    )
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +45,16 @@ class NewMemory:
 
 @dataclass(frozen=True, slots=True)
 class MemoryChange:
-    """What an update replaces; None leaves a part as it is."""
+    """What an update changes; None leaves a part as it is.
+
+    Entries of `metadata` take the place of those with their names; one that is None goes, all others stay.
+    `relationships` are links to be added.
+    """
 
     content: str | None = None
     metadata: Mapping[str, object] | None = None
     importance: float | None = None
+    relationships: Sequence[Relationship] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +72,7 @@ class Memory:
     updated_at: datetime
     deleted_at: datetime | None = None
     access_count: int = 0
+    last_used_at: datetime | None = None
 
     @property
     def title(self) -> str:
@@ -121,10 +92,10 @@ class Problem:
 
 def problems_of(new: NewMemory) -> Iterator[Problem]:
     """Everything that keeps a new memory from being stored; nothing when it is acceptable."""
-    if new.type not in MEMORY_TYPES:
-        yield Problem(f"there is no memory type {new.type!r}", f"use one of: {', '.join(MEMORY_TYPES)}")
+    if new.type not in KINDS:
+        yield Problem(f"there is no memory type {new.type!r}", f"use one of: {', '.join(KINDS)}")
     yield from content_problems(new.content)
-    yield from metadata_problems(new.metadata)
+    yield from metadata_problems(new.type, new.metadata)
     yield from importance_problems(new.importance)
 
 
@@ -141,8 +112,21 @@ def content_problems(content: str) -> Iterator[Problem]:
         yield Problem("the content is not valid Unicode text", "remove NUL characters and lone surrogates")
 
 
-def metadata_problems(metadata: Mapping[str, object]) -> Iterator[Problem]:
-    """Everything wrong with a memory's metadata."""
+def metadata_problems(type_: str, metadata: Mapping[str, object]) -> Iterator[Problem]:
+    """Everything wrong with the metadata of a memory of this type."""
+    problems = list(json_problems(metadata))
+    yield from problems
+    if not problems and type_ in KINDS:
+        for problem in field_problems(KINDS[type_], metadata):
+            yield Problem(
+                f"the metadata of a {type_} is not acceptable: {problem.field} {problem.rule}",
+                f"for example {json.dumps({problem.field: problem.example}, ensure_ascii=False)}; "
+                f"all fields are in the resource backstory://schema/{type_}",
+            )
+
+
+def json_problems(metadata: Mapping[str, object]) -> Iterator[Problem]:
+    """Everything that keeps metadata of any kind from being stored."""
     try:
         text = json.dumps(metadata, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:

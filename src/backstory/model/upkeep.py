@@ -1,7 +1,7 @@
 """What upkeep speaks of: marks that wait to be projected, generations, and the state of the store."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
@@ -61,6 +61,7 @@ class Activity:
     operation: str
     version: int
     at: datetime
+    details: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

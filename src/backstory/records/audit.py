@@ -1,10 +1,10 @@
 """The audit trail: what was done to what, when. What a memory was before is in its versions."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, Row, bindparam, insert, select
 
 from backstory.model.memory import Memory
 from backstory.model.project import Project, Scope
@@ -13,6 +13,7 @@ from backstory.records import schema
 
 _AUDIT: Final = schema.audit
 _INSERT: Final = insert(_AUDIT)
+_OF: Final = select(_AUDIT).where(_AUDIT.c.subject == bindparam("about")).order_by(_AUDIT.c.number)
 
 
 class Audit:
@@ -21,8 +22,13 @@ class Audit:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
-    def append(self, operation: str, done: Sequence[tuple[Memory, datetime]]) -> None:
-        """Write down that something was done to memories, and when to each."""
+    def append(
+        self,
+        operation: str,
+        done: Sequence[tuple[Memory, datetime]],
+        details: Mapping[str, object] | None = None,
+    ) -> None:
+        """Write down that something was done to memories, when to each, and with what."""
         rows = [
             {
                 "project": memory.project.name,
@@ -30,17 +36,23 @@ class Audit:
                 "operation": operation,
                 "version": memory.version,
                 "at": at,
+                "details": details,
             }
             for memory, at in done
         ]
         self._connection.execute(_INSERT, rows)
+
+    def of(self, id: str) -> list[Activity]:
+        """All that was done to something, oldest first."""
+        return [_activity(row) for row in self._connection.execute(_OF, {"about": id})]
 
     def recent(self, scope: Scope, limit: int) -> Sequence[Activity]:
         """The newest entries, newest first."""
         query = select(_AUDIT).order_by(_AUDIT.c.number.desc()).limit(limit)
         if isinstance(scope, Project):
             query = query.where(_AUDIT.c.project == scope.name)
-        return [
-            Activity(row.subject, row.project, row.operation, row.version, row.at)
-            for row in self._connection.execute(query)
-        ]
+        return [_activity(row) for row in self._connection.execute(query)]
+
+
+def _activity(row: Row[Any]) -> Activity:
+    return Activity(row.subject, row.project, row.operation, row.version, row.at, row.details or {})

@@ -2,12 +2,14 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from sqlalchemy import BindParameter, Connection, Select, bindparam, delete, func, insert, or_, select
+from sqlalchemy import BindParameter, Connection, Select, bindparam, delete, func, or_, select
+from sqlalchemy.dialects.postgresql import insert  # SQLite understands what it says
 
 from backstory.model.graph import Edge, NodeRef, RelationshipType
-from backstory.model.memory import MEMORY_TYPES, Memory, MemoryId, Relationship
+from backstory.model.kinds.catalogue import KINDS
+from backstory.model.memory import Memory, MemoryId, Relationship
 from backstory.model.project import Project, Scope
 from backstory.records import schema
 
@@ -15,7 +17,11 @@ _LINKS: Final = schema.links
 _START: Final = schema.memories.alias("start")
 _END: Final = schema.memories.alias("end_")
 
-_INSERT: Final = insert(_LINKS)
+_ONCE: Final = (_LINKS.c.from_id, _LINKS.c.type, _LINKS.c.to_id)
+# One that was asked for by itself stays when no field asks for it any more.
+_INSERT: Final = insert(_LINKS).on_conflict_do_update(index_elements=_ONCE, set_={"field": ""})
+_INSERT_NAMED: Final = insert(_LINKS).on_conflict_do_nothing(index_elements=_ONCE)
+_FORGET_NAMED: Final = delete(_LINKS).where(_LINKS.c.owner == bindparam("whose"), _LINKS.c.field != "")
 _EDGES: Final = (
     select(_LINKS, _START.c.type.label("start_type"), _END.c.type.label("end_type"))
     .join(_START, (_START.c.id == _LINKS.c.from_id) & _START.c.deleted_at.is_(None))
@@ -25,6 +31,15 @@ _EDGES: Final = (
 _IDS: Final[BindParameter[str]] = bindparam("ids", expanding=True)
 _EDGES_AT: Final = _EDGES.where(or_(_LINKS.c.from_id.in_(_IDS), _LINKS.c.to_id.in_(_IDS)))
 _EDGES_IN: Final = _EDGES.where(_LINKS.c.project == bindparam("project"))
+
+
+class NewLink(NamedTuple):
+    """A link that a field of its owner asks for."""
+
+    from_id: str
+    to_id: str
+    type: RelationshipType
+    field: str
 
 
 class Links:
@@ -42,6 +57,13 @@ class Links:
         ]
         if rows:
             self._connection.execute(_INSERT, rows)
+
+    def set_named(self, owner: str, project: str, links: Sequence[NewLink], at: datetime) -> None:
+        """Let the links that an owner's fields ask for be these; those that were asked for otherwise stay."""
+        self._connection.execute(_FORGET_NAMED, {"whose": owner})
+        common = {"project": project, "owner": owner, "certainty": 1.0, "metadata": {}, "created_at": at}
+        if rows := [{**link._asdict(), "type": link.type.value, **common} for link in links]:
+            self._connection.execute(_INSERT_NAMED, rows)
 
     def erase(self, id: MemoryId) -> None:
         """Remove every link that a memory made."""
@@ -65,9 +87,9 @@ class Links:
     def _edges(self, query: Select[Any], **parameters: object) -> Iterator[Edge]:
         for row in self._connection.execute(query, parameters):
             yield Edge(
-                NodeRef(MEMORY_TYPES[row.start_type].node, row.from_id),
+                NodeRef(KINDS[row.start_type].node, row.from_id),
                 RelationshipType(row.type),
-                NodeRef(MEMORY_TYPES[row.end_type].node, row.to_id),
+                NodeRef(KINDS[row.end_type].node, row.to_id),
                 row.created_at,
                 row.metadata,
             )

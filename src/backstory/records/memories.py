@@ -1,6 +1,7 @@
 """Memories: each write brings its passage, its links, its audit entry and its marks, or nothing."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -20,9 +21,10 @@ from sqlalchemy import (
 )
 
 from backstory.errors import NotFound
-from backstory.model.memory import MEMORY_TYPES, Memory, MemoryId, Relationship
+from backstory.model.kinds.catalogue import KINDS
+from backstory.model.memory import Memory, MemoryId, Relationship
 from backstory.model.passage import Index, Passage
-from backstory.model.project import Project, Scope
+from backstory.model.project import ALL_PROJECTS, Project, Scope
 from backstory.model.upkeep import Target
 from backstory.records import schema
 from backstory.records.audit import Audit
@@ -30,6 +32,7 @@ from backstory.records.links import Links
 from backstory.records.marks import Marks
 from backstory.records.passages import Passages
 from backstory.records.projects import Projects
+from backstory.records.references import References
 
 _MEMORIES: Final = schema.memories
 _VERSIONS: Final = schema.memory_versions
@@ -39,8 +42,16 @@ _USE: Final = schema.memory_use
 _INSERT: Final = insert(_MEMORIES)
 _UPDATE: Final = update(_MEMORIES).where(_MEMORIES.c.id == bindparam("wanted"))
 _INSERT_VERSION: Final = insert(_VERSIONS)
+_VERSIONS_OF: Final = (
+    select(_VERSIONS).where(_VERSIONS.c.memory_id == bindparam("of")).order_by(_VERSIONS.c.version)
+)
 _SELECT: Final = (
-    select(_MEMORIES, schema.passages.c.text, func.coalesce(_USE.c.access_count, 0).label("uses"))
+    select(
+        _MEMORIES,
+        schema.passages.c.text,
+        func.coalesce(_USE.c.access_count, 0).label("uses"),
+        _USE.c.last_used_at,
+    )
     .join(schema.passages, schema.passages.c.id == _MEMORIES.c.id)
     .join(_USE, _USE.c.memory_id == _MEMORIES.c.id, isouter=True)
 )
@@ -84,13 +95,23 @@ class Memories:
         self._connection.execute(_INSERT, [_fixed(memory) | _state(memory) for memory in memories])
         for memory, _, relationships in new:
             Links(self._connection).add(memory, relationships, memory.created_at)
+        References(self._connection).add_all(memories)
         Audit(self._connection).append("added", [(memory, memory.created_at) for memory in memories])
         Marks(self._connection).add(
             [(memory.id, _places(memory), memory.project.name) for memory in memories]
         )
 
-    def change(self, before: Memory, after: Memory, passage: Passage) -> None:
-        """Put a memory's next version in place of the present one, which is kept."""
+    def change(
+        self,
+        before: Memory,
+        after: Memory,
+        passage: Passage,
+        relationships: Sequence[Relationship] = (),
+        *,
+        operation: str = "updated",
+        details: Mapping[str, object] | None = None,
+    ) -> None:
+        """Put a memory's next version in place of the present one, which is kept; links are added."""
         self._connection.execute(
             _INSERT_VERSION,
             {
@@ -104,19 +125,54 @@ class Memories:
         )
         self._connection.execute(_UPDATE, {"wanted": after.id, **_state(after)})
         self._passages.replace(passage)
-        self._sign("updated", after, after.updated_at)
+        Links(self._connection).add(after, relationships, after.updated_at)
+        References(self._connection).set(after)
+        self._sign(operation, after, after.updated_at, details)
 
-    def delete(self, memory: Memory, at: datetime) -> None:
-        """Let nobody find a memory any more; its text and history stay."""
+    def delete(
+        self,
+        memory: Memory,
+        at: datetime,
+        *,
+        operation: str = "deleted",
+        details: Mapping[str, object] | None = None,
+    ) -> None:
+        """Let nobody find a memory any more; its text, links and history stay."""
         self._connection.execute(_UPDATE, {"wanted": memory.id, "deleted_at": at})
         self._passages.hide(memory.id)
-        self._sign("deleted", memory, at)
+        self._sign(operation, memory, at, details)
+
+    def restore(self, memory: Memory, passage: Passage, at: datetime, *, operation: str = "restored") -> None:
+        """Let a memory that was deleted be found again, with its links."""
+        self._connection.execute(_UPDATE, {"wanted": memory.id, "deleted_at": None})
+        self._passages.replace(passage)
+        References(self._connection).set(memory)
+        self._sign(operation, memory, at)
+
+    def versions(self, id: str) -> list[Memory]:
+        """What a memory was before each of its updates, oldest first."""
+        now = self.get(ALL_PROJECTS, id)
+        rows = self._connection.execute(_VERSIONS_OF, {"of": id}) if now else ()
+        return [
+            replace(
+                now,
+                content=row.content,
+                metadata=row.metadata,
+                importance=row.importance,
+                version=row.version,
+                updated_at=row.written_at,
+                deleted_at=None,
+            )
+            for row in rows
+            if now
+        ]
 
     def undo_add(self, memory: Memory) -> None:
         """Take back an add that an engine refused, as if it had never been."""
         self._connection.execute(delete(schema.marks).where(schema.marks.c.subject == memory.id))
         self._connection.execute(delete(schema.audit).where(schema.audit.c.subject == memory.id))
         Links(self._connection).erase(memory.id)
+        References(self._connection).erase(memory)
         self._connection.execute(delete(_MEMORIES).where(_MEMORIES.c.id == memory.id))
         self._connection.execute(delete(schema.passages).where(schema.passages.c.id == memory.id))
 
@@ -128,6 +184,7 @@ class Memories:
             update(_MEMORIES).where(_MEMORIES.c.id == before.id).values(**_state(before))
         )
         self._passages.replace(passage)
+        References(self._connection).set(before)
         self._sign("reverted", before, datetime.now(UTC))
 
     def get(self, scope: Scope, id: str) -> Memory | None:
@@ -189,13 +246,15 @@ class Memories:
             return self._connection.execute(inside, {"project": scope.name, **values})
         return self._connection.execute(anywhere, values)
 
-    def _sign(self, operation: str, memory: Memory, at: datetime) -> None:
-        Audit(self._connection).append(operation, [(memory, at)])
+    def _sign(
+        self, operation: str, memory: Memory, at: datetime, details: Mapping[str, object] | None = None
+    ) -> None:
+        Audit(self._connection).append(operation, [(memory, at)], details)
         Marks(self._connection).set(memory.id, _places(memory), memory.project.name)
 
 
 def _places(memory: Memory) -> Mapping[Target, str]:
-    return {Target.VECTORS: Index.MEMORIES.value, Target.GRAPH: MEMORY_TYPES[memory.type].node.value}
+    return {Target.VECTORS: Index.MEMORIES.value, Target.GRAPH: KINDS[memory.type].node.value}
 
 
 def _fixed(memory: Memory) -> dict[str, Any]:
@@ -234,4 +293,5 @@ def _memory(row: Row[Any]) -> Memory:
         updated_at=row.updated_at,
         deleted_at=row.deleted_at,
         access_count=row.uses,
+        last_used_at=row.last_used_at,
     )

@@ -14,6 +14,8 @@ from sqlalchemy import Connection, inspect
 
 from backstory.errors import StoreCorrupt, StoreTooNew
 from backstory.records import keywords, schema
+from backstory.records.memories import Memories
+from backstory.records.references import References
 from backstory.records.store import Store
 
 SCHEMA_VERSION: Final = 4
@@ -26,7 +28,7 @@ def _add_conversations(connection: Connection) -> None:
 
 def _add_live_conversations(connection: Connection) -> None:
     # The step before this one makes the table as it is now, in a store that had none.
-    if "room" not in {column["name"] for column in inspect(connection).get_columns("conversations")}:
+    if not _has(connection, "conversations", "room"):
         for column in ("room VARCHAR(300) NOT NULL DEFAULT ''", "is_live BOOLEAN NOT NULL DEFAULT false"):
             connection.exec_driver_sql(f"ALTER TABLE conversations ADD COLUMN {column}")
         connection.exec_driver_sql("CREATE INDEX conversations_by_room ON conversations (room)")
@@ -34,11 +36,28 @@ def _add_live_conversations(connection: Connection) -> None:
     schema.metadata.create_all(connection, [schema.metadata.tables[name] for name in names])
 
 
+def _add_references(connection: Connection) -> None:
+    keywords.merge_rarely(connection)
+    if not _has(connection, "audit", "details"):
+        connection.exec_driver_sql("ALTER TABLE audit ADD COLUMN details JSON")
+        connection.exec_driver_sql("ALTER TABLE links ADD COLUMN field VARCHAR(64) NOT NULL DEFAULT ''")
+        connection.exec_driver_sql("CREATE INDEX links_by_owner ON links (owner)")
+    names = ("memory_names", "memory_references", "merges")
+    schema.metadata.create_all(connection, [schema.metadata.tables[name] for name in names])
+    memories = Memories(connection)
+    for project in memories.projects():
+        References(connection).add_all(list(memories.live_in(project)))
+
+
+def _has(connection: Connection, table: str, column: str) -> bool:
+    return column in {each["name"] for each in inspect(connection).get_columns(table)}
+
+
 #: The step that leads *to* each version. What a step does is never changed after its release.
 STEPS: Final[Mapping[int, Callable[[Connection], None]]] = {
     2: _add_conversations,
     3: _add_live_conversations,
-    4: keywords.merge_rarely,
+    4: _add_references,
 }
 
 

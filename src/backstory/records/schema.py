@@ -3,50 +3,27 @@
 Words are indexed beside these tables, in `keywords`: that part is the engine's own.
 """
 
-from datetime import UTC, datetime
-
 from sqlalchemy import (
     JSON,
     BigInteger,
     Boolean,
     Column,
-    DateTime,
-    Dialect,
     Float,
     ForeignKey,
     Index,
     Integer,
-    MetaData,
     String,
     Table,
     Text,
-    TypeDecorator,
-    UniqueConstraint,
     false,
 )
 
-
-class UtcTime(TypeDecorator[datetime]):
-    """An aware UTC time; SQLite forgets the zone and is reminded of it."""
-
-    impl = DateTime(timezone=True)
-    cache_ok = True
-
-    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        del dialect
-        if value is not None and value.tzinfo is None:
-            raise ValueError("a time without a zone cannot be stored")
-        return value.astimezone(UTC) if value else None
-
-    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        del dialect
-        return value.replace(tzinfo=UTC) if value and value.tzinfo is None else value
-
-
-#: SQLite counts rows by itself only in a column of type INTEGER.
-BigId = BigInteger().with_variant(Integer, "sqlite")
-
-metadata = MetaData()
+from backstory.records.columns import BigId, UtcTime
+from backstory.records.columns import metadata as metadata
+from backstory.records.live_schema import live_conversations as live_conversations
+from backstory.records.live_schema import live_rooms as live_rooms
+from backstory.records.live_schema import live_summaries as live_summaries
+from backstory.records.live_schema import live_turns as live_turns
 
 #: Facts about the store itself: schema version, its id, the last revision given out.
 store = Table(
@@ -126,6 +103,8 @@ audit = Table(
     Column("operation", String(32), nullable=False),
     Column("version", Integer, nullable=False),
     Column("at", UtcTime, nullable=False),
+    # What it was done with: the memories that were merged, the version that was gone back to.
+    Column("details", JSON(none_as_null=True)),
     Index("audit_by_subject", "subject", "number"),
     sqlite_autoincrement=True,
 )
@@ -144,10 +123,51 @@ links = Table(
     Column("owner", Text, nullable=False),
     Column("created_at", UtcTime, nullable=False),
     Column("metadata", JSON, nullable=False),
+    # The field of its owner that asks for a link; nothing for one that was asked for by itself.
+    Column("field", String(64), nullable=False, server_default=""),
     Index("links_once", "from_id", "type", "to_id", unique=True),
     Index("links_by_end", "to_id"),
+    Index("links_by_owner", "owner"),
     Index("links_by_project", "project", "number"),
     sqlite_autoincrement=True,
+)
+
+#: What a memory can be named by, beside its id: the id of a requirement, the name of a component.
+memory_names = Table(
+    "memory_names",
+    metadata,
+    Column("project", ForeignKey("projects.name"), primary_key=True),
+    Column("name", String(500), primary_key=True),
+    Column("memory_id", ForeignKey("memories.id"), primary_key=True),
+    Index("memory_names_by_memory", "memory_id"),
+)
+
+#: Whom the fields of a memory name, whether there is such a one or not. Links are made of those there are.
+memory_references = Table(
+    "memory_references",
+    metadata,
+    Column("memory_id", ForeignKey("memories.id"), primary_key=True),
+    Column("field", String(64), primary_key=True),
+    Column("name", String(500), primary_key=True),
+    Column("project", ForeignKey("projects.name"), nullable=False),
+    Index("memory_references_by_name", "project", "name"),
+)
+
+#: Memories that were made one. `before` is what undoing it needs: the links as they were.
+merges = Table(
+    "merges",
+    metadata,
+    Column("id", String(36), primary_key=True),
+    Column("project", ForeignKey("projects.name"), nullable=False),
+    Column("kept_id", ForeignKey("memories.id"), nullable=False),
+    Column("version", Integer, nullable=False),  # of the kept one, after it
+    Column("folded", JSON, nullable=False),
+    Column("before", JSON, nullable=False),
+    Column("why", Text, nullable=False),
+    Column("at", UtcTime, nullable=False),
+    Column("undone_at", UtcTime),
+    Index("merges_by_project", "project", "at"),
+    Index("merges_by_kept", "kept_id"),
 )
 
 #: Files that were read, and how far. A path is relative to its repository.
@@ -272,66 +292,6 @@ elsewhere_titles = Table(
     metadata,
     Column("leaf", String(100), primary_key=True),
     Column("title", Text, nullable=False),
-)
-
-#: Conversations that are written turn by turn. What search knows of them is in `conversations`, as of all.
-live_conversations = Table(
-    "live_conversations",
-    metadata,
-    Column("id", String(36), primary_key=True),
-    Column("project", String(500), nullable=False),
-    Column("interface_type", String(100), nullable=False),
-    Column("room", String(300), nullable=False),
-    Column("title", Text, nullable=False),
-    Column("metadata", JSON, nullable=False),
-    Column("created_at", UtcTime, nullable=False),
-    Column("updated_at", UtcTime, nullable=False),
-    Column("deleted_at", UtcTime),
-    Column("turns", Integer, nullable=False),
-    Column("summarized_to", Integer, nullable=False),
-    # Those who ask which have to be summarized ask often, and find few.
-    Column("unsummarized", Integer, nullable=False),
-    Index("live_conversations_to_summarize", "unsummarized"),
-)
-
-#: Who is in a room: not in `live_conversations`, because deleted ones leave their rooms.
-live_rooms = Table(
-    "live_rooms",
-    metadata,
-    Column("project", String(500), primary_key=True),
-    Column("interface_type", String(100), primary_key=True),
-    Column("room", String(300), primary_key=True),
-    Column("conversation", ForeignKey("live_conversations.id"), nullable=False, unique=True),
-)
-
-live_turns = Table(
-    "live_turns",
-    metadata,
-    Column("conversation", ForeignKey("live_conversations.id"), primary_key=True),
-    Column("number", Integer, primary_key=True, autoincrement=False),
-    Column("id", String(36), nullable=False),
-    Column("query", Text, nullable=False),
-    Column("response", Text, nullable=False),
-    Column("at", UtcTime, nullable=False),
-    Column("user_id", String(300), nullable=False),
-    Column("user_name", String(300), nullable=False),
-    Column("parent", String(36), nullable=False),
-    Column("thread", String(36), nullable=False),
-    Column("metadata", JSON, nullable=False),
-    UniqueConstraint("conversation", "id"),
-)
-
-live_summaries = Table(
-    "live_summaries",
-    metadata,
-    Column("conversation", ForeignKey("live_conversations.id"), primary_key=True),
-    Column("first_turn", Integer, primary_key=True, autoincrement=False),
-    Column("last_turn", Integer, nullable=False),
-    Column("text", Text, nullable=False),
-    Column("tokens", Integer, nullable=False),
-    Column("made_by", String(200), nullable=False),
-    Column("note", Text, nullable=False),
-    Column("at", UtcTime),
 )
 
 #: What projections have still to see. Refused ones wait for a change or a rebuild.

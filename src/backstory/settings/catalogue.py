@@ -28,6 +28,7 @@ from backstory.settings.kinds import (
     Host,
     Hosts,
     Location,
+    Locations,
     Number,
     OneOf,
     OrOff,
@@ -92,6 +93,13 @@ class ProjectDefaults:
 
     path: Path | None = optional(
         "PROJECT_PATH", Location(), "~/code/shop", "Folder of the project whose code may be indexed."
+    )
+    allowed_roots: tuple[Path, ...] = setting(
+        "BACKSTORY_ALLOWED_ROOTS",
+        Locations(),
+        "none",
+        "Folders whose files may be read and written for any client, beside PROJECT_PATH; a client's own "
+        "folder and its repository always may.",
     )
     name: str = setting(
         "PROJECT_NAME",

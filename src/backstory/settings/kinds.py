@@ -4,6 +4,7 @@ Each kind refuses with `ValueError`; naming the setting and where its text came 
 `reading`. `Secret` is here because a secret is a kind of value too.
 """
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -190,6 +191,21 @@ class Location:
             return Path(text).expanduser()
         except RuntimeError as error:  # the system does not know this user's home
             raise ValueError(text) from error
+
+
+@dataclass(frozen=True, slots=True)
+class Locations:
+    """Absolute paths, separated as the system separates them in PATH, or the word "none"."""
+
+    allowed: str = f"absolute paths, separated by {os.pathsep!r}, or none"
+
+    def parse(self, text: str) -> tuple[Path, ...]:
+        if text.lower() == "none":
+            return ()
+        paths = tuple(Location().parse(part) for each in text.split(os.pathsep) if (part := each.strip()))
+        if not paths or not all(path.is_absolute() for path in paths):
+            raise ValueError(text)
+        return paths
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import Final
 
 from backstory.errors import InputError
 from backstory.model.live import Metadata
-from backstory.model.memory import metadata_problems
+from backstory.model.memory import json_problems
 from backstory.transcripts.redaction import redacted
 
 MAX_TEXT_BYTES: Final = 1_000_000
@@ -64,7 +64,7 @@ def needed(what: str, given: str) -> str:
 
 def metadata(given: Metadata) -> Metadata:
     """A JSON object, without the secrets in its values."""
-    for problem in metadata_problems(given):
+    for problem in json_problems(given):
         raise InputError(problem.what, hint=problem.remedy)
     clean = {_redacted(key): _clean(key, value) for key, value in given.items()}
     check_size(clean)

@@ -8,7 +8,7 @@ from backstory.actions.projection.asking import Legs, candidates, check
 from backstory.actions.projection.layouts import TEXT
 from backstory.engine import Engine
 from backstory.errors import InputError
-from backstory.model.memory import MEMORY_TYPES
+from backstory.model.kinds.catalogue import KINDS
 from backstory.model.passage import Index
 from backstory.model.project import Scope
 from backstory.model.search import FoundMemories, MemoryHit, MemoryQuery
@@ -32,10 +32,8 @@ def search_memories(engine: Engine, scope: Scope, query: MemoryQuery) -> FoundMe
 
 def _check_types(query: MemoryQuery) -> None:
     for name in query.types:
-        if name not in MEMORY_TYPES:
-            raise InputError(
-                f"there is no memory type {name!r}", hint=f"use one of: {', '.join(MEMORY_TYPES)}"
-            )
+        if name not in KINDS:
+            raise InputError(f"there is no memory type {name!r}", hint=f"use one of: {', '.join(KINDS)}")
 
 
 def _hits(engine: Engine, scope: Scope, fused: Iterator[Fused], limit: int) -> list[MemoryHit]:

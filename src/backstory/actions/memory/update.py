@@ -13,7 +13,7 @@ from backstory.model.memory import (
     Problem,
     content_problems,
     importance_problems,
-    metadata_problems,
+    json_problems,
 )
 from backstory.model.project import Project
 from backstory.ranking.memories import passage_of
@@ -53,7 +53,7 @@ def _problems_of(change: MemoryChange) -> Iterator[Problem]:
     if change.content is not None:
         yield from content_problems(change.content)
     if change.metadata is not None:
-        yield from metadata_problems(change.metadata)
+        yield from json_problems(change.metadata)
     if change.importance is not None:
         yield from importance_problems(change.importance)
 

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Sequence
 
 from backstory.engine import Transaction
 from backstory.model.graph import Edge, GraphChange, GraphKey, Node, NodeRef, NodeType
-from backstory.model.memory import MEMORY_TYPES, Memory
+from backstory.model.kinds.catalogue import KINDS
+from backstory.model.memory import Memory
 from backstory.model.project import Project
 from backstory.model.upkeep import Mark
 
@@ -40,4 +41,4 @@ def _node_of(memory: Memory) -> Node:
 
 
 def _ref_of(memory: Memory) -> NodeRef:
-    return NodeRef(MEMORY_TYPES[memory.type].node, memory.id)
+    return NodeRef(KINDS[memory.type].node, memory.id)

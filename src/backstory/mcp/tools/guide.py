@@ -13,7 +13,8 @@ from backstory.mcp.budget import MOST_TOKENS
 from backstory.mcp.observation import LAST_CALLS
 from backstory.mcp.tool import ALL, CORE, Request, Tool, Toolbox
 from backstory.model.graph import RelationshipType
-from backstory.model.memory import MAX_CONTENT_CHARS, MAX_METADATA_BYTES, MEMORY_TYPES
+from backstory.model.kinds.catalogue import KINDS
+from backstory.model.memory import MAX_CONTENT_CHARS, MAX_METADATA_BYTES
 from backstory.model.search import MAX_LIMIT
 
 #: What the metadata of each type is expected to hold. Nothing is required of it.
@@ -142,7 +143,7 @@ An error says what is wrong and, as a hint, what to do.
 
 
 def _types(_: Toolbox) -> str:
-    kinds = [f"- {kind.name}: {kind.about}. Metadata: {FIELDS[kind.name]}" for kind in MEMORY_TYPES.values()]
+    kinds = [f"- {kind.name}: {kind.about}. Metadata: {FIELDS[kind.name]}" for kind in KINDS.values()]
     relationships = f"Relationships: {', '.join(RelationshipType)}."
     free = "Metadata fields are a custom, not a duty; others are allowed. [] is a list. A title is searched."
     return "\n".join([*kinds, free, relationships])

@@ -4,18 +4,18 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field, WithJsonSchema
 
-from backstory.model.memory import MEMORY_TYPES
+from backstory.model.kinds.catalogue import KINDS
 from backstory.model.project import MAX_NAME_CHARS
 
 
 def _known_type(name: str) -> str:
-    if name not in MEMORY_TYPES:
+    if name not in KINDS:
         raise ValueError(name)  # put into words by whoever reads the arguments
     return name
 
 
 MemoryTypeName = Annotated[
-    str, AfterValidator(_known_type), WithJsonSchema({"type": "string", "enum": list(MEMORY_TYPES)})
+    str, AfterValidator(_known_type), WithJsonSchema({"type": "string", "enum": list(KINDS)})
 ]
 
 MemoryIdText = Annotated[str, Field(min_length=1, max_length=100, description="Id of the memory.")]

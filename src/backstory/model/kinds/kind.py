@@ -4,10 +4,18 @@ Values only. What is done with them is in the modules beside this one.
 """
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 from backstory.model.graph import Direction, NodeType, RelationshipType
 from backstory.model.kinds.shapes import Shape, like, list_of, one_of
-from backstory.model.memory import Tier
+
+
+class Tier(StrEnum):
+    """The kind of remembering a type serves. Working memory is assembled, never stored."""
+
+    EPISODIC = "episodic"
+    SEMANTIC = "semantic"
+    PROCEDURAL = "procedural"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +47,10 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class MemoryKind:
-    """A type of memory. Where the field `titled_by` is left out, the first line of the content is meant."""
+    """A type of memory. Where the field `titled_by` is left out, the first line of the content is meant.
+
+    Others may name a memory by what its fields `named_by` hold, in place of its id.
+    """
 
     name: str
     tier: Tier
@@ -47,3 +58,4 @@ class MemoryKind:
     about: str
     fields: tuple[Field, ...]
     titled_by: str = ""
+    named_by: tuple[str, ...] = ()

@@ -28,3 +28,9 @@ def links_of(kind: MemoryKind, metadata: Mapping[str, object]) -> Iterator[Named
             value = metadata[field.name]
             for id in value if isinstance(value, list | tuple) else [value]:
                 yield NamedLink(field.name, field.links, field.direction, str(id))
+
+
+def names_of(kind: MemoryKind, metadata: Mapping[str, object]) -> list[str]:
+    """What a memory with this metadata may be named by, beside its id."""
+    values = (metadata.get(name) for name in kind.named_by)
+    return list(dict.fromkeys(value for value in values if isinstance(value, str) and value.strip()))

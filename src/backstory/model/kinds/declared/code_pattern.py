@@ -4,9 +4,8 @@ from typing import Final
 
 from backstory.model.graph import NodeType
 from backstory.model.kinds.declared.component import COMPONENT_TYPES
-from backstory.model.kinds.kind import Field, MemoryKind
+from backstory.model.kinds.kind import Field, MemoryKind, Tier
 from backstory.model.kinds.shapes import PATHS, TEXT, TEXTS
-from backstory.model.memory import Tier
 
 KIND: Final = MemoryKind(
     name="code_pattern",
@@ -14,6 +13,7 @@ KIND: Final = MemoryKind(
     node=NodeType.PATTERN,
     about="a way of writing code worth repeating",
     titled_by="pattern_name",
+    named_by=("pattern_name",),
     fields=(
         Field("pattern_name", TEXT, "What it is called.", "Errors carry a hint"),
         Field(

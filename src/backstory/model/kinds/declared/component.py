@@ -3,9 +3,8 @@
 from typing import Final
 
 from backstory.model.graph import Direction, NodeType, RelationshipType
-from backstory.model.kinds.kind import Field, MemoryKind
+from backstory.model.kinds.kind import Field, MemoryKind, Tier
 from backstory.model.kinds.shapes import ID, IDS, JSON, PATH, TEXT
-from backstory.model.memory import Tier
 
 COMPONENT_TYPES: Final = ("Frontend", "Backend", "Agent", "Library", "Service", "Database")
 
@@ -14,6 +13,7 @@ KIND: Final = MemoryKind(
     tier=Tier.SEMANTIC,
     node=NodeType.COMPONENT,
     about="a part of the system and its interface",
+    named_by=("component_id", "name"),
     fields=(
         Field("component_id", ID, "The id by which others name it.", "payments"),
         Field("component_type", TEXT, "What sort of part it is.", "Backend", one_of=COMPONENT_TYPES),

@@ -3,9 +3,8 @@
 from typing import Final
 
 from backstory.model.graph import Direction, NodeType, RelationshipType
-from backstory.model.kinds.kind import Field, MemoryKind
+from backstory.model.kinds.kind import Field, MemoryKind, Tier
 from backstory.model.kinds.shapes import IDS, TEXT
-from backstory.model.memory import Tier
 
 KIND: Final = MemoryKind(
     name="design",
@@ -13,6 +12,7 @@ KIND: Final = MemoryKind(
     node=NodeType.DESIGN,
     about="a decision about the architecture, with its why",
     titled_by="title",
+    named_by=("adr_id",),
     fields=(
         Field(
             "design_type",

@@ -3,15 +3,15 @@
 from typing import Final
 
 from backstory.model.graph import Direction, NodeType, RelationshipType
-from backstory.model.kinds.kind import Field, MemoryKind
+from backstory.model.kinds.kind import Field, MemoryKind, Tier
 from backstory.model.kinds.shapes import ID, IDS, LINE_NUMBER, PATH, TEXT, UUID
-from backstory.model.memory import Tier
 
 KIND: Final = MemoryKind(
     name="function",
     tier=Tier.SEMANTIC,
     node=NodeType.FUNCTION,
     about="a function that exists, and where",
+    named_by=("function_id",),
     fields=(
         Field("function_id", UUID, "The id by which others name it.", "0b9a3d0e-58a4-4a7c-8b55-2f1d6c9e4a01"),
         Field("name", TEXT, "Its name in the code.", "refund", required=True),

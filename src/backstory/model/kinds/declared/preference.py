@@ -3,15 +3,15 @@
 from typing import Final
 
 from backstory.model.graph import NodeType
-from backstory.model.kinds.kind import Field, MemoryKind
+from backstory.model.kinds.kind import Field, MemoryKind, Tier
 from backstory.model.kinds.shapes import JSON, TEXT, TEXTS, UUID
-from backstory.model.memory import Tier
 
 KIND: Final = MemoryKind(
     name="preference",
     tier=Tier.PROCEDURAL,
     node=NodeType.MEMORY,
     about="how the user wants things done",
+    named_by=("preference_id",),
     fields=(
         Field(
             "preference_id", UUID, "The id by which others name it.", "38f0b6d9-a214-4e7c-85b1-d92c4f6e0a06"

@@ -3,9 +3,8 @@
 from typing import Final
 
 from backstory.model.graph import Direction, NodeType, RelationshipType
-from backstory.model.kinds.kind import Field, MemoryKind
+from backstory.model.kinds.kind import Field, MemoryKind, Tier
 from backstory.model.kinds.shapes import IDS, PATH, TEXT
-from backstory.model.memory import Tier
 
 KIND: Final = MemoryKind(
     name="requirement",
@@ -13,6 +12,7 @@ KIND: Final = MemoryKind(
     node=NodeType.REQUIREMENT,
     about="something the product must do",
     titled_by="title",
+    named_by=("requirement_id",),
     fields=(
         Field(
             "requirement_id",

@@ -3,15 +3,15 @@
 from typing import Final
 
 from backstory.model.graph import NodeType, RelationshipType
-from backstory.model.kinds.kind import Field, MemoryKind
+from backstory.model.kinds.kind import Field, MemoryKind, Tier
 from backstory.model.kinds.shapes import ID, IDS, TEXT, TEXTS, TIME
-from backstory.model.memory import Tier
 
 KIND: Final = MemoryKind(
     name="session",
     tier=Tier.EPISODIC,
     node=NodeType.MEMORY,
     about="what a working session decided and learned",
+    named_by=("session_id",),
     fields=(
         # Agents mostly give UUIDs, but a subagent's session and a live conversation have other ids.
         Field("session_id", ID, "The id that its conversation has.", "a95c3e27-4d18-4b6f-9c02-7e8d1f5b3605"),

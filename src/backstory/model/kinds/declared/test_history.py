@@ -3,15 +3,15 @@
 from typing import Final
 
 from backstory.model.graph import NodeType, RelationshipType
-from backstory.model.kinds.kind import Field, MemoryKind
+from backstory.model.kinds.kind import Field, MemoryKind, Tier
 from backstory.model.kinds.shapes import ID, IDS, PATH, SHARE, TEXT, TIME, UUID
-from backstory.model.memory import Tier
 
 KIND: Final = MemoryKind(
     name="test_history",
     tier=Tier.EPISODIC,
     node=NodeType.TEST,
     about="a test that failed, and what fixed it",
+    named_by=("test_id",),
     fields=(
         Field("test_id", UUID, "The id by which others name it.", "e81d47b0-92c5-4f6a-8d3b-60a7f5c1b204"),
         Field("test_name", TEXT, "The name of the test.", "test_a_refund_is_booked_once", required=True),
