@@ -30,6 +30,7 @@ from backstory.records.marks import Marks
 from backstory.records.memories import Memories
 from backstory.records.migrations import migrate
 from backstory.records.passages import Passages
+from backstory.records.references import References
 from backstory.records.store import Store
 from backstory.records.transcript_files import TranscriptFiles
 
@@ -93,6 +94,10 @@ class Transaction:
     @cached_property
     def links(self) -> Links:
         return Links(self._connection)
+
+    @cached_property
+    def references(self) -> References:
+        return References(self._connection)
 
     @cached_property
     def marks(self) -> Marks:
