@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from backstory.actions.transcripts.finding import RankedTurn, RankedTurns, ranked_turns
-from backstory.engine import Engine, Transaction
+from backstory.engine import Engine
 from backstory.errors import NotFound
 from backstory.model.context import ContextTurn
 from backstory.model.conversation import Role, TurnText
@@ -17,10 +17,10 @@ from backstory.model.search import TurnQuery
 from backstory.ranking.relevance import JUDGED, Evidence, relevances
 from backstory.ranking.words import terms
 
-#: Candidates asked of each retriever: a context shows 15 turns at most. With 100 it takes a quarter longer. A
-#: right turn is shown for .766 and .784 of LoCoMo's questions (odd and even chats) and .892 of LongMemEval's;
-#: with 100 for .756, .778 and .887. In a chat that has no answer .9 and 2.5 turns are shown; .8 and 2.3.
-_CANDIDATES: Final = 60
+#: Candidates asked of each retriever: a context shows 15 turns at most. With 100 it takes a third longer. A
+#: right turn is shown for .767 and .803 of LoCoMo's questions (odd and even chats) and .900 of LongMemEval's;
+#: with 100 for .756, .778 and .887. In a chat that has no answer 1.0 and 2.6 turns are shown; .8 and 2.3.
+_CANDIDATES: Final = 40
 
 _MEANINGS: Final = ("meaning", "window meaning")
 
@@ -70,50 +70,59 @@ def _found(engine: Engine, scope: Scope, query: TurnQuery, most: int, threshold:
     Inside one conversation it is looked for once, and the span is cut out of what was found: three in ten
     contexts are widened, and 150 of 150 held the same turns either way. Elsewhere 28 of 150 did not.
     """
+    judging = _Judging(engine, terms(query.text), most, threshold)
     always = replace(query, since=None)
     if query.since is None or query.conversation is None:
         ranked = ranked_turns(engine, scope, query, candidates=_CANDIDATES)
-        found = _good_enough(engine, query, ranked, most, threshold)
+        found = judging.good_enough(ranked)
         if found.places or query.since is None:
             return found
         ranked = ranked_turns(engine, scope, always, candidates=_CANDIDATES)
     else:
         ranked = ranked_turns(engine, scope, always, candidates=_CANDIDATES)
         since = query.since.timestamp()
-        recent = replace(ranked, turns=[turn for turn in ranked.turns if turn.at >= since])
-        found = _good_enough(engine, query, recent, most, threshold)
+        found = judging.good_enough(
+            replace(ranked, turns=[turn for turn in ranked.turns if turn.at >= since])
+        )
         if found.places:
             return found
-    return replace(_good_enough(engine, always, ranked, most, threshold), is_widened=True)
+    return replace(judging.good_enough(ranked), is_widened=True)
 
 
-def _good_enough(
-    engine: Engine, query: TurnQuery, ranked: RankedTurns, most: int, threshold: float
-) -> _Found:
-    judged = ranked.turns[:JUDGED]
-    with engine.records.reading() as records:
-        evidence = _evidence(records, judged, ranked)
-    good: list[tuple[RankedTurn, float]] = []
-    below = 0
-    for turn, relevance in zip(judged, relevances(terms(query.text), evidence), strict=True):
-        if len(good) == most:
-            break
-        if relevance >= threshold:
-            good.append((turn, relevance))
-        else:
-            below += 1
-    return _Found(good, below, ranked.degraded)
+class _Judging:
+    """Chooses what is good enough for a question. What it has read of a turn it does not read again."""
 
+    def __init__(self, engine: Engine, words: str, most: int, threshold: float) -> None:
+        self._engine = engine
+        self._words = words
+        self._most = most
+        self._threshold = threshold
+        self._around: dict[str, Sequence[str]] = {}
 
-def _evidence(records: Transaction, judged: Sequence[RankedTurn], ranked: RankedTurns) -> list[Evidence]:
-    ids = [turn.best.id for turn in judged]
-    around = records.conversations.terms_around(ids)
-    meanings = _meanings(ids, ranked)
-    return [
-        Evidence(meanings[id], own, " ".join((own, *before)))
-        for id in ids
-        for own, *before in [around.get(id, ("",))]
-    ]
+    def good_enough(self, ranked: RankedTurns) -> _Found:
+        """The best of the turns that reach the threshold, and how many before the last of them do not."""
+        judged = ranked.turns[:JUDGED]
+        good: list[tuple[RankedTurn, float]] = []
+        below = 0
+        for turn, relevance in zip(judged, relevances(self._words, self._evidence(ranked)), strict=True):
+            if len(good) == self._most:
+                break
+            if relevance >= self._threshold:
+                good.append((turn, relevance))
+            else:
+                below += 1
+        return _Found(good, below, ranked.degraded)
+
+    def _evidence(self, ranked: RankedTurns) -> list[Evidence]:
+        ids = [turn.best.id for turn in ranked.turns[:JUDGED]]
+        with self._engine.records.reading() as records:
+            self._around |= records.conversations.terms_around(id for id in ids if id not in self._around)
+        meanings = _meanings(ids, ranked)
+        return [
+            Evidence(meanings[id], own, " ".join((own, *before)))
+            for id in ids
+            for own, *before in [self._around.get(id, ("",))]
+        ]
 
 
 def _meanings(ids: Sequence[str], ranked: RankedTurns) -> Mapping[str, float | None]:
