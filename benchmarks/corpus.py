@@ -86,7 +86,8 @@ class Corpus:
 
     def newcomers(self, count: int) -> list[NewMemory]:
         """Memories that are not in the corpus."""
-        return [NewMemory(_TYPES[n % len(_TYPES)], _text("newcomer", n)) for n in range(count)]
+        types = [_TYPES[n % len(_TYPES)] for n in range(count)]
+        return [NewMemory(type_, _text("newcomer", n), _least(type_, n)) for n, type_ in enumerate(types)]
 
     def _memory(self, number: int) -> Memory:
         at = _BEGIN + timedelta(days=float(self._days[number]))
@@ -101,6 +102,14 @@ class Corpus:
             created_at=at,
             updated_at=at,
         )
+
+
+def _least(type_: str, number: int) -> dict[str, object]:
+    """The fields that a type requires; those that name something name something new."""
+    fields = [field for field in KINDS[type_].fields if field.required]
+    named = {"name", "key", "test_name"}
+    metadata = {each.name: f"newcomer {number}" if each.name in named else each.example for each in fields}
+    return metadata | ({"requirement_id": f"REQ-NEW-{number}"} if type_ == "requirement" else {})
 
 
 def _id(number: int) -> MemoryId:

@@ -27,6 +27,7 @@ class Document:
     type: str
     content: str
     title: str | None = None
+    at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,7 @@ class Question:
     project: Project
     relevant: Set[str]
     split: str = ""
+    asked_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,18 +87,23 @@ def _longmemeval(path: Path) -> Dataset:
     questions: list[Question] = []
     for row in _rows(path):
         if row["kind"] == "session":
-            day = datetime.strptime(row["date"][:10], "%Y/%m/%d").replace(tzinfo=UTC)
+            day = _day(row["date"])
             title = f"{day.day} {day:%B %Y}"
             turns = [f"{turn['role']}: {turn['text']}" for turn in row["turns"]]
-            documents += [Document(row["id"], project, "session", turn, title) for turn in turns]
+            documents += [Document(row["id"], project, "session", turn, title, day) for turn in turns]
         else:
-            questions.append(Question(row["question"], project, set(row["sessions"])))
+            asked_at = _day(row["date"]) if "date" in row else None
+            questions.append(Question(row["question"], project, set(row["sessions"]), asked_at=asked_at))
     measures = {
         "nDCG@10": partial(ndcg, depth=10),
         "any@5": partial(hit, depth=5),
         "recall@5": partial(recall, depth=5),
     }
     return Dataset("LongMemEval sessions", documents, questions, measures)
+
+
+def _day(text: str) -> datetime:
+    return datetime.strptime(text[:10], "%Y/%m/%d").replace(tzinfo=UTC)
 
 
 def _cosqa(path: Path) -> Dataset:

@@ -18,8 +18,9 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from backstory.analysis.extraction import CandidateMemory, extract
+from backstory.analysis.extraction import extract
 from backstory.analysis.statements import meaning
+from backstory.model.candidate import CandidateMemory
 from backstory.model.summary import SaidTurn
 from benchmarks.console import Cell, Table
 from benchmarks.options import Options

@@ -1,4 +1,4 @@
-"""Memories by the thousand: loading, adding, finding, reading, opening, rebuilding, and what they take.
+"""Memories by the thousand: loading, adding, changing, finding, reading, rebuilding, and what they take.
 
 Everything goes through the actions that the product's faces call. Search is compared in the same run
 with a plain FTS5 and matrix baseline, over the same texts.
@@ -18,10 +18,13 @@ from typing import Final
 from backstory.actions.maintenance.rebuild import rebuild
 from backstory.actions.maintenance.statistics import statistics
 from backstory.actions.memory.add import add_memory
+from backstory.actions.memory.bulk_add import MOST_AT_ONCE, Item, add_memories
 from backstory.actions.memory.get import get_memory
 from backstory.actions.memory.search import search_memories
+from backstory.actions.memory.update import update_memory
 from backstory.adapters.embedders.static import StaticEmbedder
 from backstory.engine import Engine
+from backstory.model.memory import MemoryChange, NewMemory
 from backstory.model.project import ALL_PROJECTS, Scope
 from backstory.model.search import MemoryQuery
 from benchmarks.baseline import Baseline
@@ -42,15 +45,28 @@ _NEWCOMER_QUESTIONS: Final = 100
 #: FTS5 takes a second and more for common words among a million texts; fifty show its spread already.
 _BASELINE_SAMPLES: Final = 50
 
+#: Calls of `add_memories` that are timed together.
+_BATCHES: Final = 5
+
 _PLAIN: Final = MemoryQuery("")
-#: Two of eight types in the second of two years: an eighth of the memories.
-_FILTERED: Final = replace(_PLAIN, types=("design", "code_pattern"), since=datetime(2025, 1, 1, tzinfo=UTC))
-_KINDS: Final[Mapping[str, tuple[Scope, MemoryQuery]]] = {
-    "search in a project (5 %)": (SEARCHED, _PLAIN),
-    "search in a project, filtered": (SEARCHED, _FILTERED),
-    "search in all projects": (ALL_PROJECTS, _PLAIN),
-    "search in all projects, filtered": (ALL_PROJECTS, _FILTERED),
+_TYPES: Final = replace(_PLAIN, types=("design", "code_pattern"))
+_TIME: Final = replace(_PLAIN, since=datetime(2025, 1, 1, tzinfo=UTC))
+_METADATA: Final = replace(_PLAIN, metadata={"branch": "feature-7"})
+_FILTERS: Final = {
+    "": _PLAIN,
+    ", two of eight types": _TYPES,
+    ", one of two years": _TIME,
+    ", one of fifty branches": _METADATA,
+    ", types and time": replace(_TYPES, since=_TIME.since),
 }
+_PLACES: Final[Mapping[str, Scope]] = {"a project (5 %)": SEARCHED, "all projects": ALL_PROJECTS}
+_KINDS: Final[Mapping[str, tuple[Scope, MemoryQuery]]] = {
+    f"search in {place}{filters}": (scope, query)
+    for place, scope in _PLACES.items()
+    for filters, query in _FILTERS.items()
+}
+#: The baseline keeps no metadata.
+_BASELINE_KINDS: Final = {kind: asked for kind, asked in _KINDS.items() if not asked[1].metadata}
 _DISK_PARTS: Final = {"records": "backstory.db", "vectors": "vectors", "graph": "graph", "cache": "cache"}
 
 
@@ -75,7 +91,7 @@ def _measured(folder: Path, corpus: Corpus, samples: int) -> Figures:
         figures |= _everyday(engine, corpus, samples)
         figures |= _upkeep(engine)
     figures |= _reopening(home, corpus)
-    return figures | _disk(home, corpus.size + samples)
+    return figures | _disk(home, corpus.size + samples + _BATCHES * _batch(samples))
 
 
 def _loading(loading: Loading) -> Figures:
@@ -89,23 +105,53 @@ def _loading(loading: Loading) -> Figures:
 
 
 def _everyday(engine: Engine, corpus: Corpus, samples: int) -> Figures:
-    say("  adding, finding, reading")
-    adds = spread(partial(add_memory, engine, SEARCHED, new) for new in corpus.newcomers(samples))
-    found = _searches(partial(search_memories, engine), corpus, samples)
-    gets = spread(partial(get_memory, engine, *which) for which in corpus.some_ids(samples))
-    return _named("add", adds) | found | _named("get", gets)
+    say("  adding, changing, finding, reading")
+    others = corpus.newcomers(2 * samples + _BATCHES * _batch(samples))
+    added, changes, bulk = others[:samples], others[samples : 2 * samples], others[2 * samples :]
+    some = corpus.some_ids(samples)
+    adds = spread(partial(add_memory, engine, SEARCHED, new) for new in added)
+    updates = spread(
+        partial(update_memory, engine, *which, MemoryChange(content=new.content))
+        for which, new in zip(some, changes, strict=True)
+    )
+    figures = _named("add", adds) | _named("update", updates) | _bulk_adds(engine, bulk, _batch(samples))
+    figures |= _searches(partial(search_memories, engine), _KINDS, corpus, samples)
+    figures |= _named("next page", spread(_next_pages(engine, corpus.questions(samples))))
+    return figures | _named("get", spread(partial(get_memory, engine, *which) for which in some))
 
 
-def _searches(search: Search, corpus: Corpus, samples: int) -> Figures:
+def _batch(samples: int) -> int:
+    """How many memories are added at once; few, where a run is to be short."""
+    return min(samples, MOST_AT_ONCE)
+
+
+def _bulk_adds(engine: Engine, new: Sequence[NewMemory], size: int) -> Figures:
+    batches = [[Item(each) for each in new[start : start + size]] for start in range(0, len(new), size)]
+    taken_s, _ = seconds(lambda: [add_memories(engine, SEARCHED, batch) for batch in batches])
+    return {f"bulk add, {size} at once: memories a second": len(new) / taken_s}
+
+
+def _searches(
+    search: Search, kinds: Mapping[str, tuple[Scope, MemoryQuery]], corpus: Corpus, samples: int
+) -> Figures:
     """Every question is asked once, so that nothing is answered from a cache of questions."""
-    questions = iter(corpus.questions(_WARM_UP + samples * len(_KINDS)))
+    questions = iter(corpus.questions(_WARM_UP + samples * len(kinds)))
     for _ in range(_WARM_UP):
         search(ALL_PROJECTS, MemoryQuery(next(questions)))
     figures: Figures = {}
-    for kind, (scope, query) in _KINDS.items():
+    for kind, (scope, query) in kinds.items():
         asked = [replace(query, text=next(questions)) for _ in range(samples)]
         figures |= _named(kind, spread(partial(search, scope, each) for each in asked))
     return figures
+
+
+def _next_pages(engine: Engine, questions: Sequence[str]) -> Iterator[Callable[[], object]]:
+    """Calls for the second pages of searches, each after its first."""
+    for question in questions:
+        query = MemoryQuery(question, limit=1)
+        first = search_memories(engine, SEARCHED, query)
+        second = replace(query, limit=10, offset=first.end, ranking=first.ranking)
+        yield partial(search_memories, engine, SEARCHED, second)
 
 
 def _upkeep(engine: Engine) -> Figures:
@@ -139,7 +185,7 @@ def _baseline(folder: Path, corpus: Corpus, samples: int) -> Figures:
     baseline = Baseline(folder, StaticEmbedder())
     baseline.load(corpus.drafts())
     try:
-        return _searches(baseline.search, corpus, min(samples, _BASELINE_SAMPLES))
+        return _searches(baseline.search, _BASELINE_KINDS, corpus, min(samples, _BASELINE_SAMPLES))
     finally:
         baseline.close()
 

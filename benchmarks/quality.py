@@ -5,11 +5,9 @@ a change of them would do, on chats for tuning and on chats for checking.
 """
 
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from statistics import fmean
 from typing import Final
 
 from backstory.actions.memory.search import search_memories
@@ -21,48 +19,20 @@ from backstory.model.search import MAX_LIMIT, MemoryQuery, Scored, Where
 from backstory.ports import Meaning, Words
 from backstory.ranking.memories import CANDIDATES
 from backstory.ranking.words import terms
+from benchmarks import boosts
+from benchmarks.answered import Answer, Answers
 from benchmarks.console import Table, say
 from benchmarks.corpus import Draft
 from benchmarks.datasets import Dataset, Document, Question, read_datasets
 from benchmarks.options import Options
 from benchmarks.stores import load, opened
-from benchmarks.sweep import FUSIONS, WEIGHTS, Lists
+from benchmarks.sweep import FUSIONS, WEIGHTS
 
 _KEPT_AT: Final = datetime(2024, 1, 1, tzinfo=UTC)
 
 
-@dataclass(frozen=True, slots=True)
-class _Answer:
-    """What was found for a question: by search, and by each leg. Ids are those of memories."""
-
-    question: Question
-    found: Sequence[str]
-    lists: Lists
-
-
-@dataclass(frozen=True, slots=True)
-class _Answers:
-    """Every answer of a question set, with the unit that each memory belongs to."""
-
-    dataset: Dataset
-    units: Mapping[str, str]
-    answers: Sequence[_Answer]
-
-    def scores(self, ranking: Callable[[_Answer], Sequence[str]], split: str | None = None) -> list[float]:
-        """The mean of each measure when answers are ranked in this way."""
-        judged = [
-            (list(dict.fromkeys(self.units[id] for id in ranking(answer))), answer.question.relevant)
-            for answer in self.answers
-            if split in (None, answer.question.split)
-        ]
-        return [
-            fmean(measure(units, relevant) for units, relevant in judged)
-            for measure in self.dataset.measures.values()
-        ]
-
-
 def run(options: Options) -> Iterator[Table]:
-    """A table for each question set that is there; with `weights`, one that compares fusions."""
+    """A table for each question set that is there; with `weights`, more that compare ways and weights."""
     if options.data is None:
         raise SystemExit("quality needs question sets: name their folder with --data")
     answered = []
@@ -76,9 +46,10 @@ def run(options: Options) -> Iterator[Table]:
         )
     if options.weights:
         yield _sweep(answered)
+        yield from boosts.compared(answered)
 
 
-def _answered(dataset: Dataset, home: Path) -> _Answers:
+def _answered(dataset: Dataset, home: Path) -> Answers:
     drafts, units = [], {}
     for number, document in enumerate(dataset.documents):
         drafts.append(Draft(_memory(number, document)))
@@ -86,7 +57,7 @@ def _answered(dataset: Dataset, home: Path) -> _Answers:
     with opened(home) as engine:
         load(engine, drafts)
         answers = [_answer(engine, question) for question in dataset.questions]
-    return _Answers(dataset, units, answers)
+    return Answers(dataset, units, answers)
 
 
 def _memory(number: int, document: Document) -> Memory:
@@ -104,9 +75,9 @@ def _memory(number: int, document: Document) -> Memory:
     )
 
 
-def _answer(engine: Engine, question: Question) -> _Answer:
+def _answer(engine: Engine, question: Question) -> Answer:
     found = search_memories(engine, question.project, MemoryQuery(question.text, limit=MAX_LIMIT))
-    return _Answer(question, [hit.memory.id for hit in found.hits], _lists(engine, question))
+    return Answer(question, [hit.memory.id for hit in found.hits], _lists(engine, question))
 
 
 def _lists(engine: Engine, question: Question) -> dict[str, list[Scored]]:
@@ -120,7 +91,7 @@ def _lists(engine: Engine, question: Question) -> dict[str, list[Scored]]:
     return {"words": by_words, "meaning": by_meaning}
 
 
-def _legs(answered: _Answers) -> Table:
+def _legs(answered: Answers) -> Table:
     dataset = answered.dataset
     sizes = f"{len(dataset.documents):,} memories, {len(dataset.questions):,} questions"
     rows = {
@@ -131,11 +102,11 @@ def _legs(answered: _Answers) -> Table:
     return Table(f"quality: {dataset.name}, {sizes}", list(dataset.measures), rows)
 
 
-def _sweep(answered: Sequence[_Answers]) -> Table:
+def _sweep(answered: Sequence[Answers]) -> Table:
     columns = [
         " ".join(filter(None, (each.dataset.name.split()[0], split, measure)))
         for each in answered
-        for split in _splits(each.dataset)
+        for split in each.splits
         for measure in each.dataset.measures
     ]
     rows = {
@@ -144,18 +115,14 @@ def _sweep(answered: Sequence[_Answers]) -> Table:
     return Table("quality: weight of meaning beside words", columns, rows)
 
 
-def _swept(answered: Sequence[_Answers], name: str, weight: float) -> list[float]:
+def _swept(answered: Sequence[Answers], name: str, weight: float) -> list[float]:
     weights = {"words": 1.0, "meaning": weight}
     return [
         score
         for each in answered
-        for split in _splits(each.dataset)
+        for split in each.splits
         for score in each.scores(lambda answer: FUSIONS[name](answer.lists, weights), split)
     ]
-
-
-def _splits(dataset: Dataset) -> list[str]:
-    return list(dict.fromkeys(question.split for question in dataset.questions))
 
 
 def _ids(scored: Sequence[Scored]) -> list[str]:

@@ -15,12 +15,14 @@ from backstory.errors import Cancelled
 from backstory.model.live import ContextLimits, ConversationNews, Switches, TierLimits
 from backstory.model.passage import Index
 from backstory.model.upkeep import CacheUse, Target
-from backstory.ports import ConversationStorage, Embedder, GraphStore, Summarizer, VectorStore
+from backstory.ports import ConversationStorage, Embedder, Extractor, GraphStore, Summarizer, VectorStore
 from backstory.records.records import Records
 from backstory.records.records import Transaction as Transaction
 
 #: What Codex keeps its sessions in, and those that were put away.
 _CODEX_FOLDERS: Final = ("sessions", "archived_sessions")
+#: Rankings behind cursors: 300 of the largest, of 250 hits.
+_RANKING_BYTES: Final = 32 * 1024 * 1024
 #: Of files, not of memory: what is kept of them takes two thirds of the bytes that they were read from.
 _RECENT_BYTES: Final = 64 * 1024 * 1024
 
@@ -181,6 +183,7 @@ class Engine:
     embedder: Embedder
     live: LiveStorages
     summarizer: Summarizer
+    extractor: Extractor
     home: Path
     min_free_bytes: int
     #: Names this opening of the store: no other has it, before or after.
@@ -203,6 +206,8 @@ class Engine:
     ingesting: threading.Lock = field(default_factory=threading.Lock)
     #: The contents of transcripts read lately: of one that has grown only the end is parsed.
     recently_read: Recent = field(default_factory=lambda: Recent(_RECENT_BYTES))
+    #: The order in which searches found memories: a later page is a part of it, whatever was written since.
+    rankings: Recent = field(default_factory=lambda: Recent(_RANKING_BYTES))
     #: Held while an index or the graph is written: whoever reads the records last must be the last to write.
     locks: Mapping[Index | Target, threading.Lock] = field(
         default_factory=lambda: {each: threading.Lock() for each in (*Index, Target.GRAPH)}

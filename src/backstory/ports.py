@@ -4,13 +4,14 @@ A port exists only where two engines really exist, and has at most seven members
 with vectors in them live here rather than in `model`, which knows the standard library alone.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from backstory.model.candidate import Extracted
 from backstory.model.graph import (
     Edge,
     GraphChange,
@@ -234,4 +235,18 @@ class Summarizer(Protocol):
 
     def summarize(self, turns: Sequence[SaidTurn], *, max_tokens: int) -> Summary:
         """What was decided, done and left open, in at most `max_tokens`; never raises for what was said."""
+        ...
+
+
+class Extractor(Protocol):
+    """Finds in a talk what is worth remembering. Called again, one gives the same answer, if it can."""
+
+    def extract(
+        self, turns: Sequence[SaidTurn], tools: Mapping[int, str], step: Callable[[int, int], None]
+    ) -> Extracted:
+        """Memories that might be kept, each acceptable and with words that were said.
+
+        `tools` holds what tools gave back, by the number of the turn. `step` is told how many steps of how
+        many are done; what it raises ends the work. Nothing else is raised, whatever was said.
+        """
         ...

@@ -15,15 +15,18 @@ from backstory.adapters.conversations.jsonl import JsonlConversationStorage
 from backstory.adapters.conversations.records import RecordsConversationStorage
 from backstory.adapters.embedders.caching import CachingEmbedder
 from backstory.adapters.embedders.static import StaticEmbedder
+from backstory.adapters.extractors.llm import LlmExtractor
+from backstory.adapters.extractors.rules import RuleExtractor
 from backstory.adapters.ladybug import LadybugGraphStore
+from backstory.adapters.language_model import Api, LanguageModel
 from backstory.adapters.qdrant_edge import QdrantEdgeVectorStore
 from backstory.adapters.summarizers.extractive import ExtractiveSummarizer
-from backstory.adapters.summarizers.llm import Api, LanguageModel, LlmSummarizer
+from backstory.adapters.summarizers.llm import LlmSummarizer
 from backstory.engine import Engine, LiveStorages, TranscriptPlaces
 from backstory.errors import BackstoryError, InputError, SettingsError, StoreCorrupt
 from backstory.model.live import ContextLimits, TierLimits
 from backstory.model.upkeep import CacheUse
-from backstory.ports import ConversationStorage, Embedder, GraphStore, Summarizer, VectorStore
+from backstory.ports import ConversationStorage, Embedder, Extractor, GraphStore, Summarizer, VectorStore
 from backstory.records.owner import owning
 from backstory.records.records import Records
 from backstory.settings import Settings
@@ -65,6 +68,7 @@ def open_engine(settings: Settings) -> Iterator[Engine]:
             embedder=embedder,
             live=LiveStorages(partial(_storage, settings, records, stack), _storage_name(settings, records)),
             summarizer=_summarizer(settings, plain),
+            extractor=_extractor(settings),
             home=where.home,
             min_free_bytes=settings.limits.min_free_bytes,
             owner=owner,
@@ -150,11 +154,21 @@ def _storage(settings: Settings, records: Records, stack: ExitStack, name: str) 
 
 def _summarizer(settings: Settings, embedder: Embedder) -> Summarizer:
     extractive = ExtractiveSummarizer(embedder)
-    by = settings.summaries.by
-    return extractive if by == "extractive" else LlmSummarizer(_language_model(settings, Api(by)), extractive)
+    if settings.summaries.by == "extractive":
+        return extractive
+    model = _language_model(settings, Api(settings.summaries.by), "BACKSTORY_SUMMARIZER", "extractive")
+    return LlmSummarizer(model, extractive)
 
 
-def _language_model(settings: Settings, api: Api) -> LanguageModel:
+def _extractor(settings: Settings) -> Extractor:
+    rules = RuleExtractor()
+    if settings.extraction.by == "rules":
+        return rules
+    model = _language_model(settings, Api(settings.extraction.by), "BACKSTORY_EXTRACTOR", "rules")
+    return LlmExtractor(model, rules)
+
+
+def _language_model(settings: Settings, api: Api, wanted_by: str, instead: str) -> LanguageModel:
     """The model that is chosen; raises `SettingsError` if the settings do not say where or which it is."""
     wanted, openai = settings.summaries, settings.openai
     url, model, key = {
@@ -164,10 +178,7 @@ def _language_model(settings: Settings, api: Api) -> LanguageModel:
     }[api]
     if not url or not model or (api is Api.ANTHROPIC and not key):
         needed = "OPENAI_BASE_URL and OPENAI_CHAT_MODEL" if api is Api.OPENAI else "ANTHROPIC_API_KEY"
-        raise SettingsError(
-            f"BACKSTORY_SUMMARIZER={api} needs {needed}",
-            hint="set them, or BACKSTORY_SUMMARIZER=extractive",
-        )
+        raise SettingsError(f"{wanted_by}={api} needs {needed}", hint=f"set them, or {wanted_by}={instead}")
     return LanguageModel(
         api, url, model, key.reveal() if key else "", wanted.timeout_s, wanted.max_input_tokens
     )

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
-from backstory.adapters.summarizers.llm import Api, LanguageModel
+from backstory.adapters.language_model import Api, LanguageModel
 
 
 @dataclass(frozen=True, slots=True)

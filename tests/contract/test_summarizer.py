@@ -9,8 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from backstory.adapters.embedders.static import StaticEmbedder
+from backstory.adapters.language_model import Api
 from backstory.adapters.summarizers.extractive import ExtractiveSummarizer
-from backstory.adapters.summarizers.llm import Api, LlmSummarizer
+from backstory.adapters.summarizers.llm import LlmSummarizer
 from backstory.model.summary import SaidTurn
 from backstory.model.tokens import tokens
 from backstory.ports import Summarizer

@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Iterable
 from contextlib import ExitStack
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 from hypothesis import HealthCheck, settings
@@ -14,8 +15,10 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initial
 
 from backstory.actions.maintenance.rebuild import rebuild
 from backstory.actions.memory.add import add_memory
+from backstory.actions.memory.bulk_add import Item, add_memories
 from backstory.actions.memory.delete import delete_memory
 from backstory.actions.memory.get import get_memory
+from backstory.actions.memory.restore import restore_memory
 from backstory.actions.memory.search import search_memories
 from backstory.actions.memory.update import update_memory
 from backstory.actions.projection.reconcile import Reconciled, reconcile
@@ -30,6 +33,7 @@ from backstory.settings import read_settings
 from backstory.wiring import open_engine
 
 from .doubles import Unreliable
+from .samples import least
 
 PROJECTS = [Project("shop"), Project("bank")]
 WORDS = ["cart", "login", "invoice", "retry", "queue", "schema", "deploy", "cache"]
@@ -41,6 +45,7 @@ class Store(RuleBasedStateMachine):
     """The actions, an outage, crashes and rebuilds; the model is a plain dict."""
 
     memories = Bundle("memories")
+    gone = Bundle("gone")
 
     @initialize()
     def open(self) -> None:
@@ -74,7 +79,7 @@ class Store(RuleBasedStateMachine):
         content=contents,
     )
     def add(self, project: Project, type_: str, content: str) -> MemoryId:
-        id = add_memory(self.engine, project, NewMemory(type_, content)).memory.id
+        id = add_memory(self.engine, project, NewMemory(type_, content, least(type_))).memory.id
         self.expected[id] = (project, content)
         return id
 
@@ -96,11 +101,43 @@ class Store(RuleBasedStateMachine):
             update_memory(self.engine, project, id, MemoryChange(content=content))
             self.expected[id] = (project, content)
 
-    @rule(id=consumes(memories))
-    def delete(self, id: MemoryId) -> None:
-        if id in self.expected:
-            project, _ = self.expected.pop(id)
-            delete_memory(self.engine, project, id)
+    @rule(
+        target=memories, project=st.sampled_from(PROJECTS), texts=st.lists(contents, min_size=2, max_size=4)
+    )
+    def add_together(self, project: Project, texts: list[str]) -> object:
+        """Each but the last is linked to the one after it."""
+        after = [Relationship(RelationshipType.RELATES_TO, MemoryId(f"#{n}")) for n in range(1, len(texts))]
+        wishes: list[list[Relationship]] = [*([each] for each in after), []]
+        items = [
+            Item(NewMemory("design", text, relationships=links), ref=str(number))
+            for number, (text, links) in enumerate(zip(texts, wishes, strict=True))
+        ]
+        ids = [each.memory.id for each in add_memories(self.engine, project, items)]
+        self.expected |= {id: (project, text) for id, text in zip(ids, texts, strict=True)}
+        self.edges |= set(pairwise(ids))
+        return multiple(*ids)
+
+    @rule(id=memories, to=memories)
+    def link(self, id: MemoryId, to: MemoryId) -> None:
+        if id != to and {id, to} <= self.expected.keys() and self.expected[id][0] == self.expected[to][0]:
+            wish = Relationship(RelationshipType.RELATES_TO, to)
+            update_memory(self.engine, self.expected[id][0], id, MemoryChange(relationships=[wish]))
+            self.edges.add((id, to))
+
+    @rule(target=gone, id=consumes(memories))
+    def delete(self, id: MemoryId) -> object:
+        if id not in self.expected:
+            return multiple()
+        project, content = self.expected.pop(id)
+        delete_memory(self.engine, project, id)
+        return id, project, content
+
+    @rule(target=memories, deleted=consumes(gone))
+    def restore(self, deleted: tuple[MemoryId, Project, str]) -> MemoryId:
+        id, project, content = deleted
+        restore_memory(self.engine, project, id)
+        self.expected[id] = (project, content)
+        return id
 
     @rule(down=st.sets(st.sampled_from(["vectors", "graph"])))
     def outage(self, down: Iterable[str]) -> None:

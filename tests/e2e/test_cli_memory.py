@@ -94,7 +94,8 @@ def test_metadata_is_taken_as_json_where_it_is_json(program: Program) -> None:
 
 
 def test_importance_and_links_are_kept(program: Program) -> None:
-    first = program.json("memory", "add", "requirement", "Orders can be undone.")["id"]
+    rule = ["Orders can be undone.", "--metadata", "requirement_id=REQ-ORD-1"]
+    first = program.json("memory", "add", "requirement", *rule)["id"]
     second = program.json(
         "memory", "add", "design", "Undo is an event.", "--importance", "0.9",
         "--relate", f"IMPLEMENTS_REQ:{first}",
@@ -108,15 +109,15 @@ def test_importance_and_links_are_kept(program: Program) -> None:
 
 def test_a_search_is_narrowed(program: Program) -> None:
     program("memory", "add", "design", "Carts expire after a day.", "--metadata", "component=cart")
-    program("memory", "add", "preference", "Carts are drawn as trolleys.", "--metadata", "component=art")
+    program("memory", "add", "session", "Carts are drawn as trolleys.", "--metadata", "component=art")
 
     def found(*options: str) -> list[str]:
         return [hit["type"] for hit in program.json("memory", "search", "carts", *options)["hits"]]
 
-    assert sorted(found()) == ["design", "preference"]
+    assert sorted(found()) == ["design", "session"]
     assert found("--type", "design") == ["design"]
-    assert sorted(found("--type", "design", "--type", "preference")) == ["design", "preference"]
-    assert found("--metadata", "component=art") == ["preference"]
+    assert sorted(found("--type", "design", "--type", "session")) == ["design", "session"]
+    assert found("--metadata", "component=art") == ["session"]
     assert found("--to", "2001-01-01") == []
     assert len(found("--from", "2001-01-01")) == 2
 
@@ -181,6 +182,10 @@ def test_an_error_is_told_as_json_when_json_was_asked_for(program: Program) -> N
         ("add", "design", "x", "--importance", "2"),
         ("add", "design", "x", "--relate", "LIKES:id"),
         ("add", "design", "x", "--relate", "CALLS"),
+        ("update", "x", "--importance", "2"),
+        ("update", "x", "--expected-version", "0"),
+        ("history", "x", "--limit", "0"),
+        ("deleted", "--limit", "0"),
         ("search", "x", "--limit", "0"),
         ("search", "x", "--type", "poem"),
         ("forget", "x"),
@@ -222,3 +227,124 @@ def test_a_working_directory_that_is_gone_leaves_the_project_to_be_named(
     gone.rmdir()
 
     assert program.json("memory", "add", "design", "From nowhere.", "--project", "p")["project"] == "p"
+
+
+def test_a_memory_is_changed_by_hand(program: Program) -> None:
+    other = program.json("memory", "add", "design", "Sessions live in Redis.")["id"]
+    id = program.json("memory", "add", "design", "Carts are cookies.", "--metadata", "area=cart")["id"]
+
+    changed = program.json(
+        "memory", "update", id, "Carts are rows.", "--metadata", "size=3", "--remove", "area",
+        "--importance", "0.9", "--relate", f"RELATES_TO:{other}", "--expected-version", "1",
+    )  # fmt: skip
+
+    assert (changed["version"], changed["content"], changed["metadata"]) == (
+        2,
+        "Carts are rows.",
+        {"size": 3},
+    )
+    shown = program.json("memory", "get", id)
+    assert [each["id"] for each in shown["relationships"]] == [other]
+    assert shown["importance"] == 0.9
+
+
+def test_a_new_text_comes_from_standard_input(program: Program) -> None:
+    id = program.json("memory", "add", "design", "Carts are cookies.")["id"]
+
+    assert program("memory", "update", id, "-", stdin="Line one.\nLine two.\n").exit_code == 0
+
+    assert program.json("memory", "get", id)["content"] == "Line one.\nLine two."
+
+
+def test_a_stale_version_is_shown_beside_the_present_one(program: Program) -> None:
+    id = program.json("memory", "add", "design", "Carts are cookies.")["id"]
+    program("memory", "update", id, "Carts are rows.")
+
+    refused = program("memory", "update", id, "Carts are gone.", "--expected-version", "1")
+
+    assert (refused.exit_code, refused.stdout) == (1, "")
+    assert "Carts are [-cookies-]{+rows+}." in refused.stderr
+    assert program.json("memory", "get", id)["content"] == "Carts are rows."
+
+
+def test_conflicts_are_told(program: Program) -> None:
+    program("memory", "add", "design", "Orders are kept for seven years.")
+
+    again = program("memory", "add", "design", "Orders are kept for seven years.")
+
+    assert "duplicate with design " in again.stdout
+
+
+@pytest.mark.parametrize("form", ["list", "lines", "standard input"])
+def test_many_memories_are_kept_from_a_file(program: Program, folder: Path, form: str) -> None:
+    memories = [
+        {"type": "design", "content": "Stock is counted at night.", "ref": "night"},
+        {
+            "type": "session",
+            "content": "Counting was moved.",
+            "relationships": [{"type": "RELATES_TO", "to": "#night"}],
+        },
+    ]
+    text = json.dumps(memories) if form == "list" else "\n".join(map(json.dumps, memories))
+    (folder / "memories").write_text(text + "\n", "utf-8")
+
+    name = "-" if form == "standard input" else "memories"
+    done = program("memory", "bulk-add", name, "--json", stdin=text if name == "-" else None)
+
+    assert done.exit_code == 0, done.output
+    first, second = (each["id"] for each in json.loads(done.stdout)["memories"])
+    (link,) = program.json("memory", "get", second)["relationships"]
+    assert link["id"] == first
+
+
+def test_a_file_with_a_mistake_adds_nothing(program: Program, folder: Path) -> None:
+    (folder / "bad.jsonl").write_text(
+        '{"type": "design", "content": "fine"}\n{"type": "requirement",\n', "utf-8"
+    )
+    (folder / "worse.json").write_text(
+        '[{"type": "design", "content": "fine"}, {"type": "component"}]', "utf-8"
+    )
+    (folder / "none.jsonl").write_text("", "utf-8")
+
+    broken = program("memory", "bulk-add", "bad.jsonl")
+    wrong = program("memory", "bulk-add", "worse.json")
+
+    assert (broken.exit_code, wrong.exit_code) == (1, 1)
+    assert "is not JSON" in broken.stderr
+    assert "`memories[1].content` is missing" in wrong.stderr
+    assert program("memory", "bulk-add", "none.jsonl").exit_code == 1
+    assert program("memory", "bulk-add", "missing.jsonl").exit_code == 2
+    assert program.json("stats")["total"] == 0
+
+
+def test_what_was_done_to_a_memory_is_shown(program: Program) -> None:
+    id = program.json("memory", "add", "design", "Carts are cookies.")["id"]
+    program("memory", "update", id, "Carts are rows.")
+
+    shown = program("memory", "history", id)
+    page = program.json("memory", "history", id, "--limit", "1")
+    rest = program.json("memory", "history", id, "--limit", "1", "--cursor", page["next_cursor"])
+
+    assert "Carts are [-cookies-]{+rows+}." in shown.stdout
+    assert [each["operation"] for each in page["steps"] + rest["steps"]] == ["updated", "added"]
+
+
+def test_a_deleted_memory_is_listed_and_restored_with_its_links(program: Program) -> None:
+    first = program.json("memory", "add", "design", "Stock is counted at night.")["id"]
+    second = program.json("memory", "add", "session", "Counted.", "--relate", f"RELATES_TO:{first}")["id"]
+    program("memory", "delete", first, "--yes")
+
+    (listed,) = program.json("memory", "deleted")["memories"]
+    assert (listed["id"], listed["title"]) == (first, "Stock is counted at night.")
+    assert listed["kept_until"] > listed["deleted_at"]
+    assert first in program("memory", "deleted").stdout
+    assert program.json("memory", "deleted", "--project", "another")["memories"] == []
+    assert len(program.json("memory", "deleted", "--all", "--limit", "1")["memories"]) == 1
+    assert f"backstory memory restore {first}" in program("memory", "get", first).stderr
+
+    assert program.json("memory", "restore", first)["id"] == first
+
+    assert "Restored design" in program("memory", "restore", first).stdout
+    assert program.json("memory", "deleted")["memories"] == []
+    assert [each["id"] for each in program.json("memory", "get", second)["relationships"]] == [first]
+    assert program("memory", "restore", "nobody").exit_code == 1

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from backstory.actions.conversations.summarizing import summarize_now
-from backstory.adapters.summarizers.llm import Api
+from backstory.adapters.language_model import Api
 from backstory.errors import SettingsError
 from backstory.model.summary import Summary
 from backstory.settings import read_settings

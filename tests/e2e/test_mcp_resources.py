@@ -271,6 +271,7 @@ async def test_a_hit_of_a_search_leads_to_its_turn(engine: Engine, era: ConnectM
         ("conversations://rooms/1", "conversations://room/{roomId}"),
         ("conversations://", "conversations://get/{id}"),
         ("conversations://get/%ff", "UTF-8"),
+        ("conversations://schema/design", "backstory://schema/{type}"),
         ("elsewhere://list", "elsewhere://list"),
     ],
 )
@@ -347,8 +348,13 @@ async def test_resources_are_the_entrances_and_the_conversations_of_the_project(
         for resource in everything:
             await read(client, resource.uri)
 
-    assert [each.uri for each in everything[:2]] == ["conversations://list", "conversations://recent"]
-    named = {each.name: each.title for each in everything[2:]}
+    assert [each.uri for each in everything[:4]] == [
+        "conversations://list",
+        "conversations://recent",
+        "backstory://schema",
+        "backstory://working",
+    ]
+    named = {each.name: each.title for each in everything[4:]}
     assert named == {f"talk-{number:02}": f"Talk {number}" for number in range(60)}
     assert second.next_cursor is None
 
@@ -366,7 +372,7 @@ async def test_templates_say_how_addresses_are_made(empty: Engine, era: ConnectM
         templates = (await client.list_resource_templates()).resource_templates
 
     kinds = [each.uri_template.split("://")[1].split("{")[0] for each in templates]
-    assert kinds == ["list", "recent", "get/", "room/", "search"]
+    assert kinds == ["list", "recent", "get/", "room/", "search", "schema/", "working"]
     assert all(each.description and each.title for each in templates)
     assert {each.mime_type for each in templates} == {"application/json"}
 

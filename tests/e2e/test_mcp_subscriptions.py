@@ -297,6 +297,16 @@ async def test_an_address_at_which_nothing_can_be_is_not_watched(engine: Engine,
     assert raised.value.data == {"uri": "conversations://rooms/a"}
 
 
+@pytest.mark.parametrize("uri", ["backstory://working?task=x", "backstory://schema/design"])
+async def test_what_nobody_is_told_of_cannot_be_watched(engine: Engine, era: ConnectMode, uri: str) -> None:
+    async with Client(create_server(Face(engine)), mode=era) as client:
+        with pytest.raises(MCPError, match="nobody is told") as raised:
+            await watch_all(client, era, uri)
+
+    assert raised.value.code == INVALID_PARAMS
+    assert raised.value.data == {"uri": uri}
+
+
 async def test_nobody_watches_more_than_a_person_could(engine: Engine, era: ConnectMode) -> None:
     uris = [f"conversations://get/{number}" for number in range(MOST_WATCHED + 1)]
 

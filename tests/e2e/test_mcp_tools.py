@@ -5,6 +5,7 @@ import logging
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -23,6 +24,7 @@ from backstory.model.project import Project
 
 from .calling import call, failure, text_of
 from .doubles import Unreliable
+from .samples import least
 
 pytestmark = pytest.mark.anyio
 
@@ -50,7 +52,10 @@ def connecting(face: Face, era: str) -> Connecting:
 
 
 async def remember(client: Client, content: str, **fields: object) -> str:
-    added = await call(client, "memory_add", **{"type": "design", "content": content, **fields})
+    asked: dict[str, Any] = {"type": "design", "content": content, **fields}
+    if needed := least(asked["type"]):
+        asked["metadata"] = {**needed, **asked.get("metadata", {})}
+    added = await call(client, "memory_add", **asked)
     return str(added["id"])
 
 
@@ -192,7 +197,7 @@ async def test_a_mistake_is_answered_with_what_is_allowed_and_a_hint(connecting:
     async with connecting as client:
         told = await failure(client, "memory_add", {"type": "desing", "content": "x"})
 
-    assert told.startswith('`type` is "desing", and must be one of: requirement, design,')
+    assert told.startswith('`type` is "desing", and must be one of: code_pattern, component,')
     assert told.endswith("\nHint: did you mean design?")
 
 
@@ -310,10 +315,11 @@ def test_an_outage_is_said_in_the_answers(face: Face) -> None:
 
 def test_of_very_many_links_some_are_shown_and_that_is_said(face: Face) -> None:
     shop = Project("shop")
-    hub = add_memory(face.engine, shop, NewMemory("component", "The hub.")).memory.id
+    hub = add_memory(face.engine, shop, NewMemory("component", "The hub.", {"name": "Hub"})).memory.id
     link = [Relationship(RelationshipType.DEPENDS_ON, hub)]
     for number in range(MOST_RELATED + 1):
-        add_memory(face.engine, shop, NewMemory("component", f"Part {number}.", relationships=link))
+        new = NewMemory("component", f"Part {number}.", {"name": f"Part {number}"}, relationships=link)
+        add_memory(face.engine, shop, new)
 
     answer = perform(face, "memory_get", {"id": hub}, Caller(), Work()).structured
 
@@ -345,7 +351,9 @@ async def test_help_has_a_text_for_every_topic(connecting: Connecting) -> None:
 
     assert overview["topics"] == [
         "overview",
+        "memory",
         "types",
+        "schemas",
         "tools",
         "projects",
         "search",

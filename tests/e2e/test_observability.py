@@ -271,7 +271,7 @@ class TestMetrics:
             'backstory_memories{type="design"} 1.0',
             'backstory_memories{type="preference"} 0.0',
             'backstory_pending_marks{target="vectors"} 0.0',
-            "backstory_embedding_cache_hits_total 1.0",
+            "backstory_embedding_cache_hits_total 2.0",
             "backstory_embedding_cache_misses_total 2.0",
             'backstory_http_requests_total{route="other",status="404"} 1.0',
             "conversation_recall_latency_ms_count 3.0",

@@ -122,7 +122,7 @@ def test_many_nodes_at_once_are_loaded_into_the_graph(
     base = remember(engine, "the base")
     link = Relationship(RelationshipType.RELATES_TO, MemoryId(base))
     for n in range(30):
-        add_memory(engine, SHOP, NewMemory("preference", f"follower {n}", relationships=[link]))
+        add_memory(engine, SHOP, NewMemory("session", f"follower {n}", relationships=[link]))
 
     state = engine.graph.describe(graph_of(engine, SHOP))
 
@@ -211,7 +211,7 @@ def test_another_embedder_is_noticed_and_search_goes_on_meanwhile(engine: Engine
     after = search(changed, "jittered backoff")
     assert after.degraded == []
     assert after.hits[0].memory.id == kept
-    assert set(after.hits[0].parts) == {"words", "meaning"}
+    assert after.hits[0].found_by == ["meaning", "words"]
     assert live_names(changed) >= {"memories-2"}
 
 
@@ -291,7 +291,7 @@ def test_edges_come_whatever_the_order_of_their_ends(engine: Engine) -> None:
     base = add_memory(engine, SHOP, NewMemory("design", "the base")).memory.id
     graph.down = False
     link = Relationship(RelationshipType.RELATES_TO, base)
-    add_memory(engine, SHOP, NewMemory("preference", "the follower", relationships=[link]))
+    add_memory(engine, SHOP, NewMemory("session", "the follower", relationships=[link]))
 
     catch_up(engine)
 

@@ -419,7 +419,7 @@ def test_a_memory_added_before_many_messages_are_projected_is_found_and_takes_no
 
     found = search_memories(engine, SHOP, MemoryQuery("jittered"))
     assert [hit.memory.id for hit in found.hits] == [added.memory.id]
-    assert set(found.hits[0].parts) == {"words", "meaning"}
+    assert found.hits[0].found_by == ["meaning", "words"]
     assert waiting(engine)[Target.VECTORS] == before == 101
 
 

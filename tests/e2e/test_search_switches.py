@@ -95,7 +95,7 @@ def test_when_writes_are_on_again_what_waited_is_written(engine: Engine, switch:
     assert statistics(engine, SHOP).pending == {}
     hit = search(engine, "redis").hits[0]
     assert hit.memory.id == kept
-    assert set(hit.parts) == {"words", "meaning"}
+    assert hit.found_by == ["meaning", "words"]
 
 
 def test_while_writes_are_off_no_generation_is_built_but_that_of_the_graph(
@@ -176,10 +176,10 @@ def test_without_search_by_meaning_words_are_found_and_it_is_said(engine: Engine
 def test_search_by_meaning_comes_back_when_it_is_switched_on(engine: Engine, switch: Switch) -> None:
     remember(engine, "Retries use jittered backoff.")
     switch.off("semantic")
-    assert set(search(engine, "jittered").hits[0].parts) == {"words"}
+    assert search(engine, "jittered").hits[0].found_by == ["words"]
 
     switch.on()
 
     found = search(engine, "jittered")
-    assert set(found.hits[0].parts) == {"words", "meaning"}
+    assert found.hits[0].found_by == ["meaning", "words"]
     assert found.degraded == []

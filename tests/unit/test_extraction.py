@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backstory.analysis.extraction import CandidateMemory, extract
+from backstory.analysis.extraction import extract
 from backstory.analysis.statements import statements
+from backstory.model.candidate import CandidateMemory
 from backstory.model.memory import NewMemory, problems_of
 from backstory.model.summary import SaidTurn
 from benchmarks.extraction import HELD_OUT, TUNED_ON, TYPES, counted, read_excerpts

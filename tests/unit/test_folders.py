@@ -1,4 +1,4 @@
-"""Which project a folder belongs to, on real folders and real Git repositories."""
+"""Which project a folder belongs to, and which paths a caller may name, on real folders and repositories."""
 
 import shutil
 import subprocess
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from backstory.errors import InputError
-from backstory.folders import named_project, project_of
+from backstory.folders import allowed_path, named_project, project_of
 from backstory.model.project import Project
 
 
@@ -138,3 +138,90 @@ def test_an_absolute_path_is_a_folder(repository: Path) -> None:
 def test_what_cannot_be_a_project_is_refused(name: str) -> None:
     with pytest.raises(InputError):
         named_project(name, None)
+
+
+def test_a_path_below_the_callers_folder_is_allowed(tmp_path: Path) -> None:
+    assert allowed_path("docs/spec.md", tmp_path, ()) == tmp_path / "docs" / "spec.md"
+    assert allowed_path(str(tmp_path / "docs"), tmp_path, ()) == tmp_path / "docs"
+    assert allowed_path(".", tmp_path, ()) == tmp_path
+
+
+def test_so_is_the_whole_repository_that_the_caller_is_in(repository: Path) -> None:
+    assert allowed_path("../../README.md", repository / "src" / "cart", ()) == repository / "README.md"
+
+
+@pytest.mark.parametrize("path", ["/etc/passwd", "..", "../other", "docs/../../other", "~", "~/notes.md"])
+def test_a_path_outside_is_refused_and_the_error_says_how_to_allow_it(tmp_path: Path, path: str) -> None:
+    folder = tmp_path / "shop"
+
+    with pytest.raises(InputError, match="outside") as refused:
+        allowed_path(path, folder, ())
+
+    assert str(folder) in str(refused.value)
+    assert "BACKSTORY_ALLOWED_ROOTS" in str(refused.value.hint)
+
+
+def test_a_folder_whose_name_only_begins_alike_is_outside(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="outside"):
+        allowed_path(str(tmp_path / "shop-secrets" / "a.md"), tmp_path / "shop", ())
+
+
+def test_a_link_that_leads_out_is_refused_and_one_that_stays_in_is_followed(tmp_path: Path) -> None:
+    folder, secrets = tmp_path / "shop", tmp_path / "secrets"
+    (folder / "docs").mkdir(parents=True)
+    secrets.mkdir()
+    (folder / "out").symlink_to(secrets)
+    (folder / "in").symlink_to(folder / "docs")
+
+    assert allowed_path("in/spec.md", folder, ()) == folder / "docs" / "spec.md"
+    for path in ("out", "out/a.md", "docs/../out/a.md"):
+        with pytest.raises(InputError, match="outside"):
+            allowed_path(path, folder, ())
+
+
+def test_the_callers_own_folder_may_be_reached_by_a_link(tmp_path: Path) -> None:
+    (tmp_path / "shop").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "shop")
+
+    assert allowed_path("a.md", tmp_path / "link", ()) == tmp_path / "shop" / "a.md"
+    assert allowed_path(str(tmp_path / "shop" / "a.md"), tmp_path / "link", ()) == tmp_path / "shop" / "a.md"
+
+
+def test_a_link_that_leads_to_itself_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+
+    with pytest.raises(InputError):
+        allowed_path("loop/a.md", tmp_path, ())
+
+
+def test_roots_are_allowed_to_everybody_and_nothing_else_is_to_who_has_no_folder(tmp_path: Path) -> None:
+    root, other = tmp_path / "documents", tmp_path / "shop"
+
+    for base in (other, None):
+        assert allowed_path(str(root / "a.md"), base, [root]) == root / "a.md"
+    with pytest.raises(InputError, match="outside"):
+        allowed_path(str(root / ".." / "a.md"), None, [root])
+    with pytest.raises(InputError, match="may be used: none"):
+        allowed_path(str(root), None, ())
+
+
+@pytest.mark.parametrize("path", ["docs", "./docs", "", "../documents"])
+def test_a_relative_path_means_nothing_where_the_callers_folder_is_not_known(
+    tmp_path: Path, path: str
+) -> None:
+    with pytest.raises(InputError, match="relative"):
+        allowed_path(path, None, [Path("/"), tmp_path])
+
+
+def test_a_tilde_is_the_users_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+
+    assert allowed_path("~/shop/a.md", None, [tmp_path / "shop"]) == tmp_path / "shop" / "a.md"
+
+
+@pytest.mark.parametrize("path", ["a\0b", "/etc\0/passwd", "~nobody-of-that-name/x"])
+def test_what_names_no_file_is_refused_with_what_to_do(tmp_path: Path, path: str) -> None:
+    with pytest.raises(InputError) as refused:
+        allowed_path(path, tmp_path, ())
+
+    assert refused.value.hint

@@ -21,9 +21,10 @@ from backstory.model.kinds.links import NamedLink, links_of
 from backstory.model.kinds.schema import json_schema
 
 FIELDS: dict[str, str] = {
-    "requirement": "requirement_id title description priority status source_document implementing_components",
+    "requirement": "requirement_id title description priority status source_document implementing_components "
+    "related_requirements",
     "design": "design_type title decision rationale consequences related_requirements affected_components "
-    "status",
+    "status related_designs",
     "code_pattern": "pattern_name pattern_type language code_template usage_context applicable_components "
     "example_implementations",
     "component": "component_id component_type name file_path public_interface dependencies dependents "
@@ -61,10 +62,10 @@ VALUES: list[tuple[str, str, list[object], list[object]]] = [
     ("requirement", "priority", ["Critical", "Low"], ["high", "Urgent", "", ["High"], 1, None]),
     ("requirement", "title", ["x", "two\nlines"], ["", " \n", 5, ["x"], None]),
     ("requirement", "source_document", ["a b/c.md", "C:\\docs\\r.md"], ["", " ", "a\nb", "\t", "x" * 4097]),
-    ("requirement", "implementing_components", [[], ["a", "shop/cart"]], ["a", ["a b"], [""], [1], {}]),
+    ("requirement", "implementing_components", [[], ["a", "shop/cart", "a b"]], ["a", ["a\nb"], [""], [1]]),
     ("code_pattern", "applicable_components", [[], ["Backend"]], ["Backend", ["backend"], [["Backend"]]]),
     ("code_pattern", "example_implementations", [["a.py", "b/c.py"]], ["a.py", ["a\nb"]]),
-    ("component", "component_id", ["payments", "x" * 200], ["a b", "", "x" * 201]),
+    ("component", "component_id", ["payments", "x" * 200, "a b"], ["a\nb", "", "x" * 201]),
     ("component", "public_interface", [{}, [], "pay()", 0, False], [None]),
     ("function", "function_id", [UUID, UUID.upper()], ["refund", UUID[:-1], UUID + "0", f"{{{UUID}}}"]),
     ("function", "start_line", [1, 40_000, 7.0], [0, -1, 1.5, "7", True, None]),
@@ -88,7 +89,7 @@ VALUES: list[tuple[str, str, list[object], list[object]]] = [
     ),
     ("test_history", "design_alignment_score", [0, 1, 0.5, 1.0], [-0.01, 1.01, "0.5", True, None]),
     ("session", "key_decisions", [[], ["Use uv.", "Drop\nyarn."]], ["Use uv.", [""], [None]]),
-    ("session", "session_id", [UUID, "agent-a1b2", "cli:main"], ["", "the first one"]),
+    ("session", "session_id", [UUID, "agent-a1b2", "cli:main", "the first one"], ["", " ", "a\nb", " a "]),
     ("preference", "value", ["uv", 4, False, "", {"indent": 4}], [None]),
 ]
 

@@ -1,4 +1,4 @@
-"""The addresses of conversations, read and written."""
+"""The addresses of conversations and of what the store tells, read and written."""
 
 import pytest
 from hypothesis import given
@@ -6,14 +6,14 @@ from hypothesis import strategies as st
 
 from backstory.errors import InputError
 from backstory.mcp.resources import RESOURCES
-from backstory.mcp.uris import LONGEST, Address, read_address, write_address
+from backstory.mcp.uris import LONGEST, ROOM, Address, read_address, write_address
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=100)
 
 
 @given(name=TEXTS, asked=st.dictionaries(TEXTS.filter(lambda key: key.isidentifier()), TEXTS, max_size=4))
 def test_what_is_written_is_read(name: str, asked: dict[str, str]) -> None:
-    assert read_address(write_address("room", name, asked)) == Address("room", name, asked)
+    assert read_address(write_address(ROOM, name, asked)) == Address(ROOM, name, asked)
 
 
 @pytest.mark.parametrize(
@@ -43,6 +43,7 @@ def test_a_time_may_have_a_plus_in_it() -> None:
     ("uri", "told"),
     [
         ("file:///etc/passwd", "conversations://"),
+        ("file:///etc/passwd", "backstory://"),
         ("conversations://list?limit=1&limit=2", "twice"),
         ("conversations://get/%ff", "UTF-8"),
         (f"conversations://get/{'x' * LONGEST}", f"it may have {LONGEST:,}"),
@@ -56,10 +57,12 @@ def test_what_is_no_address_is_refused(uri: str, told: str) -> None:
 
 
 def test_templates_name_all_that_can_be_asked() -> None:
-    assert RESOURCES["list"].template == (
-        "conversations://list{?interface_type,from,to,project,limit,cursor}"
-    )
-    assert RESOURCES["recent"].template == "conversations://recent{?limit,project}"
-    assert RESOURCES["get"].template == "conversations://get/{id}{?offset,limit,project}"
-    assert RESOURCES["room"].template == "conversations://room/{roomId}{?project,limit,cursor}"
-    assert RESOURCES["search"].template.startswith("conversations://search{?query,")
+    assert [each.template for each in RESOURCES.values() if not each.place.endswith("search")] == [
+        "conversations://list{?interface_type,from,to,project,limit,cursor}",
+        "conversations://recent{?limit,project}",
+        "conversations://get/{id}{?offset,limit,project}",
+        "conversations://room/{roomId}{?project,limit,cursor}",
+        "backstory://schema/{type}",
+        "backstory://working{?task,max_tokens,types,project}",
+    ]
+    assert RESOURCES["conversations://search"].template.startswith("conversations://search{?query,")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from backstory.errors import InputError
 from backstory.mcp import moments
 from backstory.mcp.answers import MemoryFound
-from backstory.mcp.budget import beginning, fair_share, tokens, written
+from backstory.mcp.budget import USUAL_TOKENS, beginning, fair_share, tokens, written
 from backstory.mcp.cursors import Cursor, unpack
 from backstory.mcp.fitting import fit_hits
 
@@ -83,7 +83,8 @@ def hit(number: int, content: str, metadata: dict[str, object] | None = None) ->
         type="design",
         project="shop",
         score=1.0,
-        found_by=["words"],
+        parts={"words": 0.812, "meaning": 0.234, "importance": 0.123, "recency": 0.056},
+        found_by=["meaning", "words"],
         importance=0.5,
         created_at=NOON,
         metadata=metadata,
@@ -92,12 +93,22 @@ def hit(number: int, content: str, metadata: dict[str, object] | None = None) ->
 
 
 def test_hits_that_fit_are_left_as_they_are() -> None:
-    hits = [hit(number, "short") for number in range(100)]
+    hits = [hit(number, "short") for number in range(50)]
 
     answer = fit_hits(hits)
 
     assert answer.hits == hits
     assert (answer.omitted, answer.notes) == (None, None)
+
+
+def test_a_hundred_hits_say_what_they_are_before_what_their_scores_are_made_of() -> None:
+    sentence = "Sums of money are kept as whole cents, because floats lost a cent in an invoice of March 2024."
+
+    answer = fit_hits([hit(number, sentence) for number in range(100)])
+
+    assert [each.content for each in answer.hits] == [sentence] * 100
+    assert all(each.parts is None and each.shortened == ["parts"] for each in answer.hits)
+    assert tokens(json.dumps(answer.structured())) <= USUAL_TOKENS
 
 
 def test_large_metadata_gives_way_and_the_hit_says_so() -> None:

@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backstory.adapters.embedders.static import StaticEmbedder
+from backstory.adapters.language_model import Api
 from backstory.adapters.summarizers.extractive import ExtractiveSummarizer
-from backstory.adapters.summarizers.llm import Api, LlmSummarizer
+from backstory.adapters.summarizers.llm import LlmSummarizer
 from backstory.analysis.cues import weight
 from backstory.analysis.sentences import LIST_CHARS, LOOKED_AT, Kind, Piece, pieces
 from backstory.errors import StoreUnavailable

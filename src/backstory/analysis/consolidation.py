@@ -30,9 +30,10 @@ _MOST_TOGETHER: Final = 2_000
 _MOST_CHARS: Final = MAX_CONTENT_CHARS // 2
 
 # A memory has one of them, and others know it by that: two requirements or sessions with the same text are
-# still two.
+# still two, and so is what two documents say.
 _NAMES: Final[Mapping[str, Sequence[str]]] = {
-    "requirement": ("requirement_id",),
+    "requirement": ("requirement_id", "document_key"),
+    "design": ("adr_id", "document_key"),
     "session": ("session_id", "start_time", "end_time"),
 }
 

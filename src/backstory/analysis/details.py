@@ -6,7 +6,7 @@ does not say stays out.
 
 import re
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from backstory.analysis.statements import meaning
@@ -57,7 +57,12 @@ _CATEGORIES: Final = [
 ]
 
 
-def design_fields(content: str) -> Fields:
+def fields_of(type_: str, content: str) -> Fields:
+    """The fields that a memory of this type has by its content alone; none for types that need more."""
+    return _FIELDS[type_](content) if type_ in _FIELDS else {}
+
+
+def _design(content: str) -> Fields:
     """The fields of a decision: it is accepted, as it was made."""
     fields = {"design_type": "ADR", "title": title(content), "decision": content, "status": "Accepted"}
     if reason := _REASON.search(content):
@@ -65,7 +70,7 @@ def design_fields(content: str) -> Fields:
     return fields
 
 
-def requirement_fields(content: str) -> Fields:
+def _requirement(content: str) -> Fields:
     """The fields of a requirement; one that has no id gets one made from its words, always the same."""
     named = _REQUIREMENT_ID.search(content)
     made = f"REQ-SAID-{zlib.crc32(' '.join(sorted(meaning(content))).encode('utf-8', 'surrogatepass')):010d}"
@@ -77,14 +82,14 @@ def requirement_fields(content: str) -> Fields:
     }
 
 
-def preference_fields(content: str) -> Fields:
+def _preference(content: str) -> Fields:
     """The fields of a preference: what it is about, what was chosen, and how far it reaches."""
     key, value = _key_and_value(content)
     category = next((name for name, pattern in _CATEGORIES if pattern.search(content)), "Convention")
     return {"category": category, "key": key, "value": value, "scope": _scope(content)}
 
 
-def pattern_fields(content: str) -> Fields:
+def _pattern(content: str) -> Fields:
     """The fields of a convention of the code."""
     fields = {"pattern_name": title(content), "pattern_type": "Convention", "usage_context": content}
     if language := _LANGUAGES.search(content):
@@ -117,3 +122,11 @@ def _scope(content: str) -> str:
     if re.search(r"\b(?:here|this (?:repo|project|codebase)|in this)\b", content, re.IGNORECASE):
         return "Project"
     return "Global"
+
+
+_FIELDS: Final[Mapping[str, Callable[[str], Fields]]] = {
+    "design": _design,
+    "requirement": _requirement,
+    "preference": _preference,
+    "code_pattern": _pattern,
+}

@@ -8,18 +8,11 @@ was taken from; the session as a whole is one more. Nothing is stored here. What
 Prose alone is read. Code, quotations and what tools gave back count only where they report a failed test.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from backstory.analysis.details import (
-    Fields,
-    design_fields,
-    pattern_fields,
-    preference_fields,
-    requirement_fields,
-    title,
-)
+from backstory.analysis.details import fields_of, title
 from backstory.analysis.failures import Failure, Fix, fix_among, reported, told, united
 from backstory.analysis.replies import (
     agrees,
@@ -34,14 +27,8 @@ from backstory.analysis.session_summary import outcomes, summary
 from backstory.analysis.statements import Heard, Statement, meaning, parts, statements
 from backstory.analysis.wording_cues import Voice
 from backstory.analysis.wordings import Verdict, verdict
+from backstory.model.candidate import CandidateMemory
 from backstory.model.summary import SaidTurn
-
-_FIELDS: Final[Mapping[str, Callable[[str], Fields]]] = {
-    "design": design_fields,
-    "requirement": requirement_fields,
-    "preference": preference_fields,
-    "code_pattern": pattern_fields,
-}
 
 # Agents explain more often than they decide; a sentence that needs another one may need a third.
 _BY_AGENT: Final = -0.1
@@ -55,24 +42,12 @@ _FIXED: Final = 0.65
 _FAILED: Final = 0.6
 _SESSION: Final = 0.8
 
+# Of a session that decided more, the last ones: metadata has its limits, and each is a memory of its own.
+_DECISIONS: Final = 50
+
 # Two candidates with so many of their words in common, and the same negations, are one.
 _ALIKE: Final = 0.75
 _NEGATIONS: Final = frozenset(("never", "without", "instead", "don't", "not", "no", "against"))
-
-
-@dataclass(frozen=True, slots=True)
-class CandidateMemory:
-    """A memory that might be kept. `evidence` stands letter by letter in what was said, or tools gave back.
-
-    `fields` are those of its type that the words give. `confidence` is from 0 to 1, and orders candidates.
-    """
-
-    type: str
-    content: str
-    fields: Fields
-    evidence: str
-    turn: int
-    confidence: float
 
 
 def extract(turns: Sequence[SaidTurn], tools: Mapping[int, str] | None = None) -> list[CandidateMemory]:
@@ -136,7 +111,7 @@ def _candidate(type_: str, said: Statement, before: str, number: int, confidence
 
 
 def _made(type_: str, content: str, evidence: str, number: int, confidence: float) -> CandidateMemory:
-    return CandidateMemory(type_, content, _FIELDS[type_](content), evidence, number, round(confidence, 2))
+    return CandidateMemory(type_, content, fields_of(type_, content), evidence, number, round(confidence, 2))
 
 
 def _replied(turn: SaidTurn, heard: Heard, before: Heard) -> Iterator[CandidateMemory]:
@@ -257,7 +232,8 @@ def _session(
     decided = [each.content for each in found if each.type != "test_history"]
     fixed = [each.content.replace("\n", " ") for each in found if each.type == "test_history"]
     content = summary(heard, decided, fixed)
-    fields: dict[str, object] = {"title": title(evidence), "summary": content, "key_decisions": decided}
+    fields: dict[str, object] = {"title": title(evidence), "summary": content}
+    fields["key_decisions"] = decided[-_DECISIONS:]
     fields |= {"outcome": done[-1]} if done else {}
     times = [turn.at for turn in turns if turn.at]
     fields |= {"start_time": min(times).isoformat(), "end_time": max(times).isoformat()} if times else {}

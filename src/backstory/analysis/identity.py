@@ -70,6 +70,12 @@ def sameness(kind: str, new: Metadata, old: Metadata) -> Sameness:
     return Sameness.OTHER if identity.names else Sameness.UNKNOWN
 
 
+def identity(kind: str, metadata: Metadata) -> Metadata:
+    """The fields that name what a memory of a type is about; none unless all of them are given."""
+    fields = _IDENTITIES[kind].by if kind in _IDENTITIES else ()
+    return {field: metadata[field] for field in fields} if all(map(metadata.get, fields)) else {}
+
+
 def clash(kind: str, new: Metadata, old: Metadata) -> Clash | None:
     """The first field of the same thing that has another value now."""
     fields = _IDENTITIES[kind].one_of if kind in _IDENTITIES else ()

@@ -10,7 +10,13 @@ from itertools import pairwise, product
 from typing import Final
 
 from backstory.analysis.claims import Claim
-from backstory.analysis.vocabulary import are_alternatives, are_side_by_side, limits, term_set
+from backstory.analysis.vocabulary import (
+    are_alternatives,
+    are_side_by_side,
+    has_others_beside,
+    limits,
+    term_set,
+)
 
 _MADE: Final = term_set("write build code implement read")
 _CHOSEN: Final = ("use", "prefer", "choose", "adopt", "pick")
@@ -59,7 +65,7 @@ class Pair:
         """Whether the claims name two things that lie side by side, such as staging and production."""
         return any(
             are_side_by_side(one, other) and not (_is_made_of(self.new, one) and _is_made_of(self.old, other))
-            for one, other in product(self.only_new, self.only_old)
+            for one, other in product(filter(has_others_beside, self.only_new), self.only_old)
         )
 
     @property

@@ -6,9 +6,13 @@ English, and for words of software projects, which `analysis.lexicon` has. What 
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Final
 
 from backstory.analysis import lexicon
+
+#: Words whose terms are remembered. To find one takes 17 µs, and texts repeat their words.
+_REMEMBERED: Final = 4_096
 
 _IRREGULAR: Final = {
     "written": "write", "wrote": "write", "kept": "keep", "sent": "send", "built": "build", "made": "make",
@@ -43,6 +47,7 @@ def stem(word: str) -> str:
     return _without_ending(word)
 
 
+@lru_cache(_REMEMBERED)
 def term_of(word: str) -> str:
     """What a word in lower case counts as: its stem, or the stem of what it means the same as."""
     stemmed = stem(word)
@@ -71,6 +76,11 @@ def are_alternatives(one: str, other: str) -> bool:
 def are_side_by_side(one: str, other: str) -> bool:
     """Whether two terms name two things for each of which something else may hold."""
     return one != other and _stand_together(_BESIDE, one, other)
+
+
+def has_others_beside(term: str) -> bool:
+    """Whether there is a term at all that `are_side_by_side` is true for."""
+    return term in _BESIDE
 
 
 def limits(term: str) -> bool:

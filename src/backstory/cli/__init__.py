@@ -23,6 +23,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "doctor": "doctor",
     "export": "export",
     "index": "transcripts",
+    "ingest": "ingest",
     "mcp": "bridge",
     "memory": "memory",
     "rebuild": "maintenance",

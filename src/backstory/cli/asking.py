@@ -63,18 +63,21 @@ def in_any_project(command: Command) -> Command:
     )
 
 
-def ask(verb: str, arguments: Mapping[str, object]) -> None:
+def ask(verb: str, arguments: Mapping[str, object], *, directory: Path | None = None) -> None:
     """Have the process do it, and tell what it answers."""
-    answer = answer_to(verb, arguments)
+    answer = answer_to(verb, arguments, directory=directory)
     tell(answer.answer, answer.text)
 
 
-def answer_to(verb: str, arguments: Mapping[str, object]) -> client.Answer:
-    """Have the process do it; what it answers. What was not given is not sent."""
+def answer_to(verb: str, arguments: Mapping[str, object], *, directory: Path | None = None) -> client.Answer:
+    """Have the process do it; what it answers. What was not given is not sent.
+
+    It is asked from a folder, whose project and whose files are meant: the one that we are in, or another.
+    """
     given = {name: value for name, value in arguments.items() if value is not None and value != ()}
     try:
         with _progress() as report:
-            return client.ask(whereabouts(), verb, given, directory=_directory(), report=report)
+            return client.ask(whereabouts(), verb, given, directory=directory or _directory(), report=report)
     except StoreUnavailable as error:
         if isinstance(error.__cause__, NotStarted):
             _check_settings()

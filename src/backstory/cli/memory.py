@@ -1,4 +1,4 @@
-"""`backstory memory`: keep, read, find and delete memories.
+"""`backstory memory`: keep, read, find, change and delete memories, and bring them back.
 
 An option has the name of the tool's argument, so that what was typed is handed over as it is.
 The process checks it, does it and writes the answer's text.
@@ -7,11 +7,14 @@ The process checks it, does it and writes the answer's text.
 import json
 import sys
 from collections.abc import Mapping
-from typing import Final
+from typing import IO, Final
 
 import click
 
 from backstory.cli.asking import as_json, ask, in_one_project, in_project
+from backstory.cli.memory_consolidate import consolidate
+from backstory.cli.memory_extract import extract
+from backstory.cli.memory_files import export, import_
 from backstory.errors import InputError
 from backstory.model.graph import RelationshipType
 from backstory.model.kinds.catalogue import KINDS
@@ -45,6 +48,20 @@ def json_object(text: str) -> dict[str, object]:
     return found
 
 
+def json_objects(text: str) -> list[object]:
+    """The objects of a JSON list, or of lines of JSON."""
+    try:
+        if text.lstrip().startswith("["):
+            found: list[object] = json.loads(text)
+        else:
+            found = [json.loads(line) for line in text.splitlines() if line.strip()]
+    except ValueError as error:
+        raise InputError(
+            f"the file is not JSON: {error}", hint="give a JSON list, or a JSON object a line"
+        ) from error
+    return found
+
+
 def relation(text: str) -> dict[str, str]:
     """A link to another memory, TYPE:ID."""
     type_, _, id = text.partition(":")
@@ -56,27 +73,26 @@ def relation(text: str) -> dict[str, str]:
 
 @click.group()
 def memory() -> None:
-    """Keep, read, find and delete memories."""
+    """Keep, read, find, change and delete memories, and bring them back."""
 
 
-@memory.command(epilog=f"Types: {', '.join(KINDS)}.")
-@click.argument("type", type=memory_type, metavar="TYPE")
-@click.argument("content")
-@click.option(
+memory.add_command(consolidate)
+memory.add_command(extract)
+memory.add_command(export)
+memory.add_command(import_)
+
+
+a_metadata_entry = click.option(
     "--metadata",
     type=entry,
     multiple=True,
     metavar="KEY=VALUE",
     help="A metadata entry; a value that is JSON is taken as such. May be repeated.",
 )
-@click.option("--metadata-json", type=json_object, metavar="OBJECT", help="Metadata as a JSON object.")
-@click.option(
-    "--importance",
-    type=click.FloatRange(0, 1),
-    metavar="NUMBER",
-    help=f"From 0 to 1. Default: {DEFAULT_IMPORTANCE}.",
+all_metadata = click.option(
+    "--metadata-json", type=json_object, metavar="OBJECT", help="Metadata as a JSON object."
 )
-@click.option(
+links = click.option(
     "--relate",
     "relationships",
     type=relation,
@@ -84,6 +100,20 @@ def memory() -> None:
     metavar="TYPE:ID",
     help="A link to another memory, for example DEPENDS_ON:ID; may be repeated.",
 )
+
+
+@memory.command(epilog=f"Types: {', '.join(KINDS)}.")
+@click.argument("type", type=memory_type, metavar="TYPE")
+@click.argument("content")
+@a_metadata_entry
+@all_metadata
+@click.option(
+    "--importance",
+    type=click.FloatRange(0, 1),
+    metavar="NUMBER",
+    help=f"From 0 to 1. Default: {DEFAULT_IMPORTANCE}.",
+)
+@links
 @in_one_project
 @as_json
 def add(
@@ -93,10 +123,49 @@ def add(
     **given: object,
 ) -> None:
     """Keep a memory of TYPE; CONTENT may be - to read it from standard input."""
-    if content == STANDARD_INPUT:
-        content = sys.stdin.read().rstrip("\n")
     entries = {**(metadata_json or {}), **dict(metadata)}
-    ask("memory_add", {**given, "content": content, "metadata": entries or None})
+    ask("memory_add", {**given, "content": _content(content), "metadata": entries or None})
+
+
+@memory.command()
+@click.argument("id")
+@click.argument("content", required=False)
+@a_metadata_entry
+@all_metadata
+@click.option(
+    "--remove", multiple=True, metavar="KEY", help="A metadata entry that is to go; may be repeated."
+)
+@click.option(
+    "--importance", type=click.FloatRange(0, 1), metavar="NUMBER", help="From 0 to 1. Default: as it was."
+)
+@links
+@click.option(
+    "--expected-version",
+    type=click.IntRange(1),
+    metavar="NUMBER",
+    help="Change it only if this is its version; else show both versions.",
+)
+@in_one_project
+@as_json
+def update(
+    content: str | None,
+    metadata: tuple[tuple[str, object], ...],
+    metadata_json: Mapping[str, object] | None,
+    remove: tuple[str, ...],
+    **given: object,
+) -> None:
+    """Change the memory with this ID; CONTENT, if given, takes the place of its text and may be -."""
+    entries = {**dict.fromkeys(remove), **(metadata_json or {}), **dict(metadata)}
+    ask("memory_update", {**given, "content": _content(content), "metadata": entries or None})
+
+
+@memory.command("bulk-add")
+@click.argument("file", type=click.File(encoding="utf-8"))
+@in_one_project
+@as_json
+def bulk_add(file: IO[str], **given: object) -> None:
+    """Keep all memories of FILE, or none: a JSON list, or a JSON object a line; - is standard input."""
+    ask("memory_bulk_add", {**given, "memories": json_objects(file.read())})
 
 
 @memory.command()
@@ -112,6 +181,22 @@ def add(
 def get(**given: object) -> None:
     """Show the memory with this ID, whole, and what it is linked to."""
     ask("memory_get", given)
+
+
+@memory.command()
+@click.argument("id")
+@click.option(
+    "--limit",
+    type=click.IntRange(1, MAX_LIMIT),
+    metavar="NUMBER",
+    help=f"How many steps, at most {MAX_LIMIT}. Default: {DEFAULT_LIMIT}.",
+)
+@click.option("--cursor", metavar="CURSOR", help="Go on where the answer before said there is more.")
+@in_project
+@as_json
+def history(**given: object) -> None:
+    """Show what was done to the memory with this ID, newest first, deleted or not."""
+    ask("memory_history", given)
 
 
 @memory.command(epilog=f"Types: {', '.join(KINDS)}.")
@@ -159,6 +244,27 @@ def delete(*, id: str, yes: bool, **given: object) -> None:
     if not yes and not _confirmed(f"Delete memory {id}?"):
         raise InputError("it was not confirmed, so nothing was deleted", hint="answer y, or give --yes")
     ask("memory_delete", {**given, "id": id})
+
+
+@memory.command()
+@click.option("--limit", type=click.IntRange(1, 10_000), metavar="NUMBER", help="How many. Default: 50.")
+@in_project
+@as_json
+def deleted(**given: object) -> None:
+    """List the memories that were deleted and can be restored, and until when."""
+    ask("memory_deleted", given)
+
+
+@memory.command()
+@click.argument("id")
+@as_json
+def restore(**given: object) -> None:
+    """Bring the deleted memory with this ID back, with its links."""
+    ask("memory_restore", given)
+
+
+def _content(text: str | None) -> str | None:
+    return sys.stdin.read().rstrip("\n") if text == STANDARD_INPUT else text
 
 
 def _confirmed(question: str) -> bool:

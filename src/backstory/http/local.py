@@ -24,7 +24,8 @@ from backstory.actions.transcripts.choosing import Wish
 from backstory.actions.transcripts.ingest import ingest_transcripts
 from backstory.engine import Engine, TranscriptPlaces, Work
 from backstory.errors import BackstoryError, InputError
-from backstory.http.conversation_verbs import VERBS, Asking
+from backstory.http import conversation_verbs, memory_verbs
+from backstory.http.conversation_verbs import Asking
 from backstory.http.faults import unexpected_told
 from backstory.http.health import Health, as_text
 from backstory.http.told import Told
@@ -34,6 +35,8 @@ from backstory.mcp.transcript_render import indexed
 from backstory.mcp.transcript_reports import ConversationsIndexed
 from backstory.mcp.wording import number
 from backstory.settings import Settings
+
+VERBS: Final = {**conversation_verbs.VERBS, **memory_verbs.VERBS}
 
 CONTENT_TYPE: Final = "application/x-ndjson"
 

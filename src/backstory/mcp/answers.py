@@ -9,9 +9,10 @@ from typing import Annotated, Any, ClassVar, Final
 
 from pydantic import AfterValidator, BaseModel, ConfigDict
 
-from backstory.actions.memory.add import Added
+from backstory.actions.memory.adding import Added
+from backstory.actions.memory.conflicting import ConflictFound
 from backstory.actions.memory.delete import Deleted
-from backstory.actions.memory.get import Gotten, Related
+from backstory.actions.memory.get import Gotten, Reference, Related
 from backstory.mcp.observation import Pace
 from backstory.model.memory import Memory
 from backstory.model.search import MemoryHit
@@ -19,6 +20,13 @@ from backstory.model.upkeep import Activity, CacheUse, Generation, GenerationSta
 
 #: Links shown with a memory. Each may take 160 tokens, so more would fill the answer.
 MOST_RELATED: Final = 50
+
+#: Names in its fields that are shown with a memory, 50 tokens each.
+MOST_REFERENCES: Final = 50
+
+#: Conflicts shown with a memory, the gravest first, and characters that are shown of the other one's content.
+MOST_CONFLICTS: Final = 10
+MOST_OF_THE_OTHER: Final = 300
 
 #: A time to the second. Fractions would cost an agent four tokens a time and tell it nothing.
 Moment = Annotated[datetime, AfterValidator(lambda moment: moment.replace(microsecond=0))]
@@ -34,20 +42,57 @@ class Answer(BaseModel):
         return self.model_dump(mode="json", exclude_none=True)
 
 
+class ConflictTold(Answer):
+    """What a memory conflicts with: the other one, and why."""
+
+    kind: str
+    id: str
+    type: str
+    content: str
+    why: str
+    certainty: float
+
+    @classmethod
+    def of(cls, conflict: ConflictFound) -> "ConflictTold":
+        """What is told of a conflict."""
+        other = conflict.memory
+        return cls(
+            kind=conflict.kind,
+            id=other.id,
+            type=other.type,
+            content=other.content[:MOST_OF_THE_OTHER],
+            why=conflict.why,
+            certainty=round(conflict.certainty, 2),
+        )
+
+
+def conflicts_told(found: Sequence[ConflictFound]) -> Sequence[ConflictTold] | None:
+    """The gravest conflicts, as they are told."""
+    return [ConflictTold.of(each) for each in found[:MOST_CONFLICTS]] or None
+
+
 class MemoryAdded(Answer):
-    """Where a new memory is kept."""
+    """Where a new memory is kept, and what it conflicts with."""
 
     id: str
     type: str
     project: str
     version: int
     created_at: Moment
+    conflicts: Sequence[ConflictTold] | None = None
     pending: Sequence[str] | None = None
+    notes: Sequence[str] | None = None
 
     @classmethod
     def of(cls, done: Added) -> "MemoryAdded":
         """What is told of a memory that was added."""
-        return cls(**_named(done.memory), created_at=done.memory.created_at, pending=done.pending or None)
+        return cls(
+            **named(done.memory),
+            created_at=done.memory.created_at,
+            conflicts=conflicts_told(done.conflicts),
+            pending=done.pending or None,
+            notes=done.notes or None,
+        )
 
 
 class RelatedMemory(Answer):
@@ -58,10 +103,11 @@ class RelatedMemory(Answer):
     id: str
     memory_type: str
     title: str
+    field: str | None = None
 
     @classmethod
     def of(cls, other: Related) -> "RelatedMemory":
-        """What is told of a link."""
+        """What is told of a link. `field` is the one that asks for it, of this memory or of the other."""
         memory = other.memory
         return cls(
             type=other.type,
@@ -69,7 +115,23 @@ class RelatedMemory(Answer):
             id=memory.id,
             memory_type=memory.type,
             title=memory.title,
+            field=other.field or None,
         )
+
+
+class NamedMemory(Answer):
+    """A name in a field, and the memory that is meant, if there is one."""
+
+    field: str
+    name: str
+    id: str | None = None
+    missing: bool | None = None
+
+    @classmethod
+    def of(cls, reference: Reference) -> "NamedMemory":
+        """What is told of a name. `missing` is true while no memory has it."""
+        meant = reference.memory
+        return cls(field=reference.field, name=reference.name, id=meant, missing=None if meant else True)
 
 
 class MemoryShown(Answer):
@@ -86,6 +148,7 @@ class MemoryShown(Answer):
     updated_at: Moment
     access_count: int
     relationships: Sequence[RelatedMemory]
+    references: Sequence[NamedMemory] | None = None
     offset: int | None = None
     next_offset: int | None = None
     notes: Sequence[str] | None = None
@@ -93,10 +156,9 @@ class MemoryShown(Answer):
     @classmethod
     def of(cls, gotten: Gotten) -> "MemoryShown":
         """The memory, whole."""
-        memory, links = gotten.memory, gotten.relationships
-        too_many = [f"{MOST_RELATED} of {len(links)} relationships are shown"]
+        memory, links, references = gotten.memory, gotten.relationships, gotten.references
         return cls(
-            **_named(memory),
+            **named(memory),
             content=memory.content,
             metadata=memory.metadata or None,
             importance=memory.importance,
@@ -104,7 +166,12 @@ class MemoryShown(Answer):
             updated_at=memory.updated_at,
             access_count=memory.access_count,
             relationships=[RelatedMemory.of(each) for each in links[:MOST_RELATED]],
-            notes=too_many if len(links) > MOST_RELATED else None,
+            references=[NamedMemory.of(each) for each in references[:MOST_REFERENCES]] or None,
+            notes=[
+                *_shown_of(MOST_RELATED, len(links), "relationships"),
+                *_shown_of(MOST_REFERENCES, len(references), "references"),
+            ]
+            or None,
         )
 
 
@@ -115,6 +182,7 @@ class MemoryFound(Answer):
     type: str
     project: str
     score: float
+    parts: Mapping[str, float] | None = None
     found_by: Sequence[str]
     importance: float
     created_at: Moment
@@ -131,7 +199,8 @@ class MemoryFound(Answer):
             type=memory.type,
             project=memory.project.name,
             score=round(hit.score, 4),
-            found_by=sorted(hit.parts),
+            parts={name: round(worth, 3) for name, worth in hit.parts.items()},
+            found_by=hit.found_by,
             importance=memory.importance,
             created_at=memory.created_at,
             metadata=memory.metadata or None,
@@ -162,7 +231,7 @@ class MemoryDeleted(Answer):
     @classmethod
     def of(cls, done: Deleted) -> "MemoryDeleted":
         """What is told of a memory that was deleted."""
-        return cls(**_named(done.memory), deleted_at=done.memory.deleted_at, pending=done.pending or None)
+        return cls(**named(done.memory), deleted_at=done.memory.deleted_at, pending=done.pending or None)
 
 
 class IndexGeneration(Answer):
@@ -275,7 +344,11 @@ class Help(Answer):
     topics: Sequence[str]
 
 
-def _named(memory: Memory) -> dict[str, Any]:
+def _shown_of(most: int, count: int, things: str) -> Sequence[str]:
+    return [f"{most} of {count} {things} are shown"] if count > most else []
+
+
+def named(memory: Memory) -> dict[str, Any]:
     """What every answer about one memory begins with."""
     return {
         "id": memory.id,

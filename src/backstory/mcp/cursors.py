@@ -1,8 +1,9 @@
 """Cursors: where an answer goes on, packed into a text that means nothing to its reader.
 
-Nothing is kept for them. A cursor holds where to go on, the moment of the first page, and a
-fingerprint of what was asked: what was added later is left out of later pages of a search, and a cursor
-of another search is refused. It is not signed: who forges one sees nothing that a search would not show.
+A cursor holds where to go on, the moment of the first page, and a fingerprint of what was asked: what was
+added later is left out of later pages of a search, and a cursor of another search is refused. Nothing else is
+kept for it, but the ranking that a search of memories makes. It is not signed: who forges one sees nothing
+that a search would not show.
 """
 
 import base64
@@ -23,18 +24,19 @@ class Cursor:
 
     `offset` is how much was given. In an export it is the number of a turn of `conversation`, since what
     comes before that may grow. `within` is the character to begin at, where the page before ended in the
-    middle of a text.
+    middle of a text. `ranking` names the list that the offset is a place in, if it is held.
     """
 
     offset: int
     moment: datetime
     within: int = 0
     conversation: str = ""
+    ranking: str = ""
 
     def pack(self, asked: object) -> str:
         """The cursor as a text, for the search that was asked."""
         moment = self.moment.timestamp()
-        fields = [self.offset, moment, _fingerprint(asked), self.within, self.conversation]
+        fields = [self.offset, moment, _fingerprint(asked), self.within, self.conversation, self.ranking]
         text = json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
         return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
@@ -48,10 +50,11 @@ def unpack(text: str, asked: object) -> Cursor:
     """The cursor in a text; raises `InputError` when it is none, or of another search."""
     try:
         fields = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
-        offset, moment, fingerprint, within, conversation = fields
+        offset, moment, fingerprint, within, conversation, ranking = fields
         first = datetime.fromtimestamp(float(moment), UTC)
         # Encoded, since half of a surrogate pair is text to JSON and to no database.
-        cursor = Cursor(int(offset), first, int(within), str(conversation.encode(), "utf-8"))
+        names = [str(name.encode(), "utf-8") for name in (conversation, ranking)]
+        cursor = Cursor(int(offset), first, int(within), *names)
     except (ValueError, AttributeError, TypeError, OverflowError, OSError, RecursionError) as error:
         raise InputError("the cursor is damaged", hint=_AGAIN) from error
     if cursor.offset < 0 or cursor.within < 0:

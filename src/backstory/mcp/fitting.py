@@ -50,16 +50,25 @@ def fit_memory(whole: MemoryShown, offset: int, most: int = USUAL_TOKENS) -> Mem
 
 
 def _shortened(hit: MemoryFound, most: int) -> tuple[MemoryFound, int]:
-    """A hit without large metadata and with the beginning of its content; about `most` long, and how long."""
+    """A hit without large metadata and with the beginning of its content; about `most` long, and how long.
+
+    Where there is no room for a sentence, what its score is made of gives way as well.
+    """
     lost = []
     if hit.metadata and tokens(written(hit.metadata)) > most // 4:
         hit, lost = hit.model_copy(update={"metadata": None}), ["metadata"]
-    around = _size(hit.model_copy(update={"content": "", "shortened": ["content", "metadata"]}))
-    content = beginning(hit.content, max(most - around, LEAST_EXCERPT))
+    if _around(hit) + LEAST_EXCERPT > most:
+        hit, lost = hit.model_copy(update={"parts": None}), [*lost, "parts"]
+    content = beginning(hit.content, max(most - _around(hit), LEAST_EXCERPT))
     if content != hit.content:
         lost.append("content")
     hit = hit.model_copy(update={"content": content, "shortened": lost or None})
     return hit, _size(hit)
+
+
+def _around(hit: MemoryFound) -> int:
+    """How long a hit is at most without its content."""
+    return _size(hit.model_copy(update={"content": "", "shortened": ["metadata", "parts", "content"]}))
 
 
 def _notes(shown: Sequence[MemoryFound], omitted: Sequence[str]) -> list[str]:

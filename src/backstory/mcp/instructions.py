@@ -12,11 +12,12 @@ looked up in what was said.
 
 Search (memory_search) before you plan, design, write or fix something, and when the user refers to
 earlier work. Ask in plain words or with names from the code; narrow by types if you get too much. Trust
-what the code says over what a memory says.
+what the code says over what a memory says. working_memory gives what to have in mind for a whole task.
 
 Add (memory_add) when something would help a later session: a decision and why, a requirement, a
 convention, a failure and what fixed it, a correction by the user. One fact a memory, understandable
-without this conversation. Search first, so that nothing is kept twice. Never add secrets.
+without this conversation. Search first: correct what is out of date (memory_update) rather than keep it
+twice, and see to the conflicts that an answer names. Never add secrets.
 
 What was said in earlier sessions is kept by itself: search_conversations finds it, in all projects, and
 read_conversation reads on. Use it for "as we discussed", for how something was solved before, and when

@@ -16,13 +16,13 @@ from mcp.server.subscriptions import ResourcesListChanged, ResourceUpdated, Serv
 
 from backstory.errors import InputError
 from backstory.mcp.resources import resource_at
-from backstory.mcp.uris import SCHEME, read_address
+from backstory.mcp.uris import CONVERSATIONS, GET, ROOM, SCHEMES, read_address
 from backstory.model.live import ConversationNews
 
 #: Addresses that one client may watch. A person looks at a few; a program that wants more watches the list.
 MOST_WATCHED: Final = 1_000
 
-#: What is meant by an address, however it is written: its kind and its name.
+#: What is meant by an address, however it is written: its place and its name.
 _Topic = tuple[str, str]
 
 _ANY: Final[_Topic] = ("", "")
@@ -49,7 +49,7 @@ class Subscriber:
             if sum(map(len, self._watched.values())) >= MOST_WATCHED:
                 raise InputError(
                     f"{MOST_WATCHED:,} addresses are watched already",
-                    hint=f"watch {SCHEME}list, which changes with every conversation",
+                    hint=f"watch {CONVERSATIONS}list, which changes with every conversation",
                 )
             self._watched.setdefault(topic, set()).add(uri)
 
@@ -63,7 +63,7 @@ class Subscriber:
 
     def hear(self, news: ConversationNews) -> None:
         """Take note of what happened to a conversation."""
-        topics = [("get", news.conversation), ("room", news.room), _ANY]
+        topics = [(GET, news.conversation), (ROOM, news.room), _ANY]
         self._note(topics, [ResourcesListChanged()] if news.is_listed_anew else [])
 
     def overhear(self, event: ServerEvent) -> None:
@@ -105,8 +105,10 @@ class Subscriber:
 
 def _topic(uri: str) -> _Topic:
     """What changes when that at the address does; what is not ours is known by its address alone."""
-    if not uri.startswith(SCHEME):
+    if not uri.startswith(SCHEMES):
         return "", uri
     address = read_address(uri)
     found, _ = resource_at(address)
-    return (address.kind, address.name) if found.variable else _ANY
+    if not uri.startswith(CONVERSATIONS):
+        raise InputError(f"nobody is told when {found.place} changes", hint="read it when you need it")
+    return (address.place, address.name) if found.variable else _ANY

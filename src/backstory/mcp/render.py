@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from backstory.mcp.answers import (
+    ConflictTold,
     Help,
     MemoriesFound,
     MemoryAdded,
@@ -12,7 +13,7 @@ from backstory.mcp.answers import (
     StoreStatistics,
 )
 from backstory.mcp.budget import written
-from backstory.mcp.wording import counts, every, fact, lines, time
+from backstory.mcp.wording import counts, every, fact, indented, lines, time
 
 
 def added(answer: MemoryAdded) -> str:
@@ -22,7 +23,20 @@ def added(answer: MemoryAdded) -> str:
         f"project: {answer.project}",
         f"created: {time(answer.created_at)}",
         *every("pending", answer.pending),
+        *every("note", answer.notes),
+        *conflicts(answer.conflicts),
     )
+
+
+def conflicts(found: Sequence[ConflictTold] | None) -> Sequence[str]:
+    """What a memory conflicts with, each other one in two lines."""
+    return [
+        lines(
+            f"{each.kind} with {each.type} {each.id}, certainty {each.certainty}: {each.why}",
+            f"  {indented(each.content)}",
+        )
+        for each in found or ()
+    ]
 
 
 def deleted(answer: MemoryDeleted) -> str:
@@ -40,7 +54,12 @@ def shown(answer: MemoryShown) -> str:
     page = [] if answer.offset is None else [f"content from character {answer.offset}"]
     links = [
         f"{each.direction}: {each.type} {each.memory_type} {each.id} {each.title}"
+        + (f" (by {each.field})" if each.field else "")
         for each in answer.relationships
+    ]
+    names = [
+        f"{each.field} names {each.name}: {each.id or 'no memory has that name yet'}"
+        for each in answer.references or ()
     ]
     return lines(
         f"{answer.type} {answer.id}, version {answer.version}",
@@ -49,6 +68,7 @@ def shown(answer: MemoryShown) -> str:
         f"importance: {answer.importance}, read {answer.access_count} times",
         *_metadata(answer.metadata),
         *links,
+        *names,
         *page,
         *fact("next offset", answer.next_offset),
         *every("note", answer.notes),
@@ -109,12 +129,16 @@ def _hit(place: int, hit: MemoryFound) -> str:
     return lines(
         "",
         f"{place}. {hit.type} {hit.id}",
-        f"   score {hit.score} by {', '.join(hit.found_by)}; importance {hit.importance};"
-        f" created {time(hit.created_at)}; project {hit.project}",
+        f"   score {hit.score}: {', '.join(_parts(hit))}",
+        f"   importance {hit.importance}; created {time(hit.created_at)}; project {hit.project}",
         *(f"   {line}" for line in _metadata(hit.metadata)),
         *([f"   shortened: {', '.join(hit.shortened)}"] if hit.shortened else []),
         hit.content,
     )
+
+
+def _parts(hit: MemoryFound) -> Sequence[str]:
+    return [f"{name} {worth}" for name, worth in hit.parts.items()] if hit.parts else hit.found_by
 
 
 def _metadata(metadata: Mapping[str, object] | None) -> Sequence[str]:

@@ -12,7 +12,7 @@ from backstory.mcp.transcript_answers import (
     TurnsFound,
     TurnShown,
 )
-from backstory.mcp.uris import write_address
+from backstory.mcp.uris import GET, write_address
 from backstory.model.conversation import Conversation
 from backstory.model.live import LiveTurn
 from backstory.model.summary import Summary
@@ -30,7 +30,7 @@ class ConversationLinked(ConversationListed):
         """What is told of a conversation, with its address as somebody reads it who named that project."""
         return cls(
             **ConversationListed.of(conversation).model_dump(),
-            uri=write_address("get", conversation.id, {"project": project}),
+            uri=write_address(GET, conversation.id, {"project": project}),
             room_id=conversation.room or None,
             is_live=conversation.is_live,
         )
@@ -144,4 +144,4 @@ class TurnsLinked(Answer):
 
 def _linked(hit: TurnFound, project: str | None) -> TurnLinked:
     place = {"offset": hit.turn_number - 1, "limit": 1, "project": project}
-    return TurnLinked(**hit.model_dump(), uri=write_address("get", hit.session_id, place))
+    return TurnLinked(**hit.model_dump(), uri=write_address(GET, hit.session_id, place))

@@ -27,15 +27,17 @@ from mcp.types import (
 
 from backstory.errors import BackstoryError, InputError
 from backstory.mcp.calls import Outcome
+from backstory.mcp.conversation_resources import LIST, RECENT
 from backstory.mcp.face import Face
+from backstory.mcp.memory_resources import SCHEMA, WORKING
 from backstory.mcp.resources import RESOURCES, resource_at, with_resources
-from backstory.mcp.uris import SCHEME, read_address, write_address
+from backstory.mcp.uris import SCHEMES, read_address
 from backstory.mcp.working import perform_beside
 
 _MIME_TYPE: Final = "application/json"
 
 #: What can be read without knowing anything.
-_ENTRANCES: Final = ("list", "recent")
+_ENTRANCES: Final = (LIST, RECENT, SCHEMA, WORKING)
 
 _Asked = ServerRequestContext[Any, Any]
 
@@ -51,7 +53,7 @@ class ResourceMethods:
     async def list_resources(self, ctx: _Asked, params: PaginatedRequestParams) -> ListResourcesResult:
         """A page of what can be read: on the first the entrances, then the caller's conversations."""
         asked = {} if params.cursor is None else {"cursor": params.cursor}
-        outcome = await self._perform("list", asked, ctx)
+        outcome = await self._perform(LIST, asked, ctx)
         page: Mapping[str, Any] = outcome.structured or {}
         first = [] if params.cursor else [*map(_entrance, _ENTRANCES), *await self._server.list_resources()]
         following = page.get("next")
@@ -67,7 +69,7 @@ class ResourceMethods:
         ours = [
             ResourceTemplate(
                 uri_template=each.template,
-                name=each.kind,
+                name=_name(each.place),
                 title=each.tool.title,
                 description=each.tool.description,
                 mime_type=_MIME_TYPE,
@@ -80,21 +82,20 @@ class ResourceMethods:
 
     async def read(self, ctx: _Asked, params: ReadResourceRequestParams) -> HandlerResult:
         """What is found at an address."""
-        if not params.uri.startswith(SCHEME):
+        if not params.uri.startswith(SCHEMES):
             return await self._others(ctx, params)
         try:
             found, asked = resource_at(read_address(params.uri))
         except InputError as error:
             raise refused(error, params.uri) from error
-        outcome = await self._perform(found.kind, asked, ctx, params.uri)
+        outcome = await self._perform(found.place, asked, ctx, params.uri)
         contents = TextResourceContents(uri=params.uri, mime_type=_MIME_TYPE, text=outcome.text)
         return ReadResourceResult(contents=[contents])
 
     async def _perform(
-        self, kind: str, asked: Mapping[str, object], ctx: _Asked, uri: str | None = None
+        self, place: str, asked: Mapping[str, object], ctx: _Asked, uri: str | None = None
     ) -> Outcome:
-        name = RESOURCES[kind].tool.name
-        outcome = await perform_beside(self._face, name, asked, Context(request_context=ctx))
+        outcome = await perform_beside(self._face, place, asked, Context(request_context=ctx))
         if outcome.error:
             raise refused(outcome.error, uri)
         return outcome
@@ -107,15 +108,19 @@ def refused(error: BackstoryError, uri: str | None = None) -> MCPError:
     return MCPError(code, text, {"uri": uri} if uri else None)
 
 
-def _entrance(kind: str) -> Resource:
-    tool = RESOURCES[kind].tool
+def _entrance(place: str) -> Resource:
+    tool = RESOURCES[place].tool
     return Resource(
-        uri=write_address(kind),
-        name=kind,
+        uri=place,
+        name=_name(place),
         title=tool.title,
         description=tool.description,
         mime_type=_MIME_TYPE,
     )
+
+
+def _name(place: str) -> str:
+    return place.partition("://")[2]
 
 
 def _listed(conversation: Mapping[str, Any]) -> Resource:

@@ -8,7 +8,7 @@ said in `kinds`.
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final, NewType
 
 from backstory.model.graph import RelationshipType
@@ -22,6 +22,9 @@ MemoryId = NewType("MemoryId", str)
 MAX_CONTENT_CHARS: Final = 50_000
 MAX_METADATA_BYTES: Final = 65_536
 DEFAULT_IMPORTANCE: Final = 0.5
+
+#: How long a deleted memory can be brought back at least.
+DELETED_KEPT: Final = timedelta(days=30)
 
 
 @dataclass(frozen=True, slots=True)

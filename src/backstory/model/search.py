@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final
+from typing import Final, NamedTuple
 
 from backstory.model.conversation import Conversation, Message, Role
 from backstory.model.memory import Memory
@@ -11,6 +11,9 @@ from backstory.model.project import Scope
 
 DEFAULT_LIMIT: Final = 10
 MAX_LIMIT: Final = 100
+
+#: Parts of a memory's score that it has whatever is asked.
+_UNASKED: Final = frozenset({"importance", "recency"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +52,11 @@ class Scored:
 
 @dataclass(frozen=True, slots=True)
 class MemoryQuery:
-    """A question to the memories. Filters are applied inside the engines, before ranking."""
+    """A question to the memories. Filters are applied inside the engines, before ranking.
+
+    A later page names the `ranking` that the first one is a part of. If that is not held any more, what was
+    added after `asked_at` is left out.
+    """
 
     text: str
     types: Sequence[str] = ()
@@ -58,27 +65,46 @@ class MemoryQuery:
     metadata: Mapping[str, str | int | float | bool] = field(default_factory=dict)
     limit: int = DEFAULT_LIMIT
     offset: int = 0
+    ranking: str = ""
+    asked_at: datetime | None = None
+
+
+class MemoryCues(NamedTuple):
+    """What a memory is ranked by, beside its text."""
+
+    importance: float
+    access_count: int
+    last_used_at: datetime | None
+    created_at: datetime
+    updated_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryHit:
-    """A memory that was found, its score, and what each retriever added to it."""
+    """A memory that was found, its score, and what is in it: what found it, its importance and recency."""
 
     memory: Memory
     score: float
     parts: Mapping[str, float]
+
+    @property
+    def found_by(self) -> list[str]:
+        """What found it: the parts that have to do with the question."""
+        return sorted(self.parts.keys() - _UNASKED)
 
 
 @dataclass(frozen=True, slots=True)
 class FoundMemories:
     """Hits, best first. `degraded` says in words what could not be asked, if anything.
 
-    `more` is whether another page follows.
+    `more` is whether another page follows. It begins at the place `end` of `ranking`, which stays as it is.
     """
 
     hits: Sequence[MemoryHit]
     degraded: Sequence[str] = ()
     more: bool = False
+    end: int = 0
+    ranking: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +151,7 @@ class TurnHit:
 
 @dataclass(frozen=True, slots=True)
 class FoundTurns:
-    """Hits, best first, as in `FoundMemories`."""
+    """Hits, best first. `degraded` and `more` are as in `FoundMemories`."""
 
     hits: Sequence[TurnHit]
     degraded: Sequence[str] = ()

@@ -22,12 +22,13 @@ from sqlalchemy import (
 
 from backstory.errors import NotFound
 from backstory.model.kinds.catalogue import KINDS
-from backstory.model.memory import Memory, MemoryId, Relationship
+from backstory.model.memory import DELETED_KEPT, Memory, MemoryId, Relationship
 from backstory.model.passage import Index, Passage
 from backstory.model.project import ALL_PROJECTS, Project, Scope
 from backstory.model.upkeep import Target
 from backstory.records import schema
 from backstory.records.audit import Audit
+from backstory.records.folds import Folds
 from backstory.records.links import Links
 from backstory.records.marks import Marks
 from backstory.records.passages import Passages
@@ -72,6 +73,12 @@ _UPDATE_USE: Final = (
     .where(_USE.c.memory_id == bindparam("used"))
     .values(access_count=_USE.c.access_count + bindparam("more"), last_used_at=bindparam("at"))
 )
+_DELETED: Final = (
+    _SELECT.where(_MEMORIES.c.deleted_at.is_not(None))
+    .order_by(_MEMORIES.c.deleted_at.desc(), _MEMORIES.c.id)
+    .limit(bindparam("most"))
+)
+_DELETED_INSIDE: Final = _DELETED.where(_IN_PROJECT)
 _LIVE_INSIDE: Final = _SELECT.where(_IN_PROJECT, _LIVE).order_by(schema.passages.c.number)
 
 
@@ -147,6 +154,7 @@ class Memories:
         self._connection.execute(_UPDATE, {"wanted": memory.id, "deleted_at": None})
         self._passages.replace(passage)
         References(self._connection).set(memory)
+        References(self._connection).follow(memory.project.name, memory.id)
         self._sign(operation, memory, at)
 
     def versions(self, id: str) -> list[Memory]:
@@ -168,22 +176,23 @@ class Memories:
         ]
 
     def undo_add(self, memory: Memory) -> None:
-        """Take back an add that an engine refused, as if it had never been."""
-        self._connection.execute(delete(schema.marks).where(schema.marks.c.subject == memory.id))
-        self._connection.execute(delete(schema.audit).where(schema.audit.c.subject == memory.id))
+        """Take back an add that an engine refused, as if it had never been; projections have to follow."""
         Links(self._connection).erase(memory.id)
         References(self._connection).erase(memory)
-        self._connection.execute(delete(_MEMORIES).where(_MEMORIES.c.id == memory.id))
-        self._connection.execute(delete(schema.passages).where(schema.passages.c.id == memory.id))
+        for owner in (schema.audit.c.subject, _VERSIONS.c.memory_id, _USE.c.memory_id, _MEMORIES.c.id):
+            self._connection.execute(delete(owner.table).where(owner == memory.id))
+        self._passages.remove([memory.id])
+        Marks(self._connection).set(memory.id, _places(memory), memory.project.name)
 
     def undo_change(self, before: Memory, passage: Passage) -> None:
-        """Take back a change that an engine refused."""
+        """Take back a change that an engine refused, with the links that it brought."""
         newer = (_VERSIONS.c.memory_id == before.id) & (_VERSIONS.c.version == before.version)
         self._connection.execute(delete(_VERSIONS).where(newer))
         self._connection.execute(
             update(_MEMORIES).where(_MEMORIES.c.id == before.id).values(**_state(before))
         )
         self._passages.replace(passage)
+        Links(self._connection).forget_since(before.id, before.updated_at)
         References(self._connection).set(before)
         self._sign("reverted", before, datetime.now(UTC))
 
@@ -195,16 +204,22 @@ class Memories:
     def live(self, scope: Scope, id: str) -> Memory:
         """The memory with this id; raises `NotFound` when there is none, or it was deleted."""
         memory = self.get(scope, id)
-        if memory is None or memory.deleted_at is not None:
+        if memory is None:
             raise NotFound(
                 f"there is no memory {id} in this project",
                 hint="search for it, and use the id of a hit; if it is in another project, name that",
             )
+        if memory.deleted_at is not None:
+            raise self._gone(memory, memory.deleted_at)
         return memory
 
     def find(self, scope: Scope, ids: Iterable[str]) -> Mapping[str, Memory]:
         """Those of the ids that are live memories."""
         return {row.id: _memory(row) for row in self._within(scope, _FIND, _FIND_INSIDE, ids=list(ids))}
+
+    def deleted(self, scope: Scope, limit: int) -> list[Memory]:
+        """Memories that were deleted and can be restored, the one that was deleted last first."""
+        return [_memory(row) for row in self._within(scope, _DELETED, _DELETED_INSIDE, most=limit)]
 
     def live_in(self, project: Project) -> Iterator[Memory]:
         """Every live memory of a project, oldest first."""
@@ -238,6 +253,19 @@ class Memories:
             self._connection.execute(_INSERT_USE, new)
         if more := [{"used": id, "more": uses[id], "at": at} for id in known]:
             self._connection.execute(_UPDATE_USE, more)
+
+    def _gone(self, memory: Memory, at: datetime) -> NotFound:
+        """Why a memory is not found any more, and how to have it back."""
+        if into := Folds(self._connection).into([memory.id]).get(memory.id):
+            return NotFound(
+                f"memory {memory.id} was merged into {into}",
+                hint=f"read {into}; 'backstory memory consolidate --list' shows how to undo the merge",
+            )
+        return NotFound(
+            f"memory {memory.id} was deleted at {at:%Y-%m-%d %H:%M} UTC",
+            hint=f"'backstory memory restore {memory.id}' brings it back,"
+            f" until {at + DELETED_KEPT:%Y-%m-%d} at least",
+        )
 
     def _within(
         self, scope: Scope, anywhere: Select[Any], inside: Select[Any], **values: object

@@ -21,15 +21,20 @@ from backstory.errors import StoreCorrupt, StoreReadOnly
 from backstory.records import keywords
 from backstory.records.audit import Audit
 from backstory.records.conversations import Conversations
+from backstory.records.cues import Cues
 from backstory.records.faults import CORRUPT_HINT, translated
+from backstory.records.foremost import Foremost
 from backstory.records.generations import Generations
 from backstory.records.keywords import Keywords
 from backstory.records.links import Links
 from backstory.records.live import LiveRecords
 from backstory.records.marks import Marks
 from backstory.records.memories import Memories
+from backstory.records.merges import Merges
 from backstory.records.migrations import migrate
+from backstory.records.names import Names
 from backstory.records.passages import Passages
+from backstory.records.portable import Portable
 from backstory.records.references import References
 from backstory.records.store import Store
 from backstory.records.transcript_files import TranscriptFiles
@@ -76,6 +81,14 @@ class Transaction:
         return Memories(self._connection)
 
     @cached_property
+    def cues(self) -> Cues:
+        return Cues(self._connection)
+
+    @cached_property
+    def foremost(self) -> Foremost:
+        return Foremost(self._connection)
+
+    @cached_property
     def conversations(self) -> Conversations:
         return Conversations(self._connection)
 
@@ -96,12 +109,24 @@ class Transaction:
         return Links(self._connection)
 
     @cached_property
+    def names(self) -> Names:
+        return Names(self._connection)
+
+    @cached_property
     def references(self) -> References:
         return References(self._connection)
 
     @cached_property
     def marks(self) -> Marks:
         return Marks(self._connection)
+
+    @cached_property
+    def merges(self) -> Merges:
+        return Merges(self._connection)
+
+    @cached_property
+    def portable(self) -> Portable:
+        return Portable(self._connection)
 
     @cached_property
     def generations(self) -> Generations:

@@ -16,6 +16,7 @@ from backstory.settings.catalogue import (
     SECTIONS,
     Code,
     Embedding,
+    Extraction,
     Limits,
     Log,
     Metrics,
@@ -77,6 +78,7 @@ class Settings:
     context: Context
     tiers: Tiers
     summaries: Summaries
+    extraction: Extraction
     server: Server
     metrics: Metrics
     tracing: Tracing
@@ -128,6 +130,7 @@ def read_settings(environ: Mapping[str, str] = os.environ) -> Settings:
         context=_section(Context, values),
         tiers=_section(Tiers, values),
         summaries=_section(Summaries, values),
+        extraction=_section(Extraction, values),
         server=_section(Server, values),
         metrics=_section(Metrics, values),
         tracing=_section(Tracing, values),

@@ -40,6 +40,7 @@ from backstory.settings.kinds import (
 from backstory.settings.live import Context, Summaries, Tiers
 from backstory.settings.setting import Setting, optional, setting
 
+ExtractorName: TypeAlias = Literal["rules", "anthropic", "openai", "ollama"]
 LogLevel: TypeAlias = Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]
 LogFormat: TypeAlias = Literal["json", "text"]
 Toolset: TypeAlias = Literal[
@@ -140,6 +141,19 @@ class Transcripts:
         OrOff(Whole(1)),
         "off",
         "Days after which an indexed transcript is forgotten.",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Extraction:
+    """Who finds in a talk what is worth remembering. A language model is the one of [summaries]."""
+
+    by: ExtractorName = setting(
+        "BACKSTORY_EXTRACTOR",
+        OneOf(get_args(ExtractorName)),
+        "rules",
+        "Who finds memories in a talk: `rules` reads it on this machine; the others have what the rules "
+        "found refined by a language model, which is sent what was said.",
     )
 
 
@@ -268,6 +282,7 @@ SECTIONS: Final[Mapping[str, type[Any]]] = {
     "context": Context,
     "tiers": Tiers,
     "summaries": Summaries,
+    "extraction": Extraction,
     "server": Server,
     "metrics": Metrics,
     "tracing": Tracing,

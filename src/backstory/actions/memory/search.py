@@ -1,33 +1,35 @@
-"""Finding memories by meaning and by words, inside a project."""
+"""Finding memories by meaning, by words and by what they are linked to, inside a project."""
 
-from collections.abc import Iterator
-from itertools import islice
-from typing import Final
+from collections.abc import Sequence
 
-from backstory.actions.projection.asking import Legs, candidates, check
-from backstory.actions.projection.layouts import TEXT
+from backstory.actions.memory.ranked import held, ranking_of
+from backstory.actions.projection.asking import check
 from backstory.engine import Engine
 from backstory.errors import InputError
 from backstory.model.kinds.catalogue import KINDS
-from backstory.model.passage import Index
 from backstory.model.project import Scope
 from backstory.model.search import FoundMemories, MemoryHit, MemoryQuery
-from backstory.ranking.fusion import Fused, fuse
-from backstory.ranking.memories import CANDIDATES, WEIGHTS, conditions
-
-_LEGS: Final = Legs(Index.MEMORIES, {"words": TEXT}, {"meaning": TEXT}, CANDIDATES)
+from backstory.ranking.fusion import Fused
+from backstory.ranking.memories import meets
 
 
 def search_memories(engine: Engine, scope: Scope, query: MemoryQuery) -> FoundMemories:
-    """The memories that answer best, best first, none from outside the scope."""
+    """The memories that answer best, best first, none from outside the scope.
+
+    Pages of one ranking have nothing in common. What it holds comes on one of them, unless it was deleted
+    since, or changed so that the filters keep it out.
+    """
     check(query)
     _check_types(query)
-    found = candidates(engine, _LEGS, query.text, conditions(scope, query))
-    end = query.offset + query.limit
-    best = _hits(engine, scope, fuse(found.lists, WEIGHTS), end + 1)
-    hits = best[query.offset : end]
+    with engine.records.one_snapshot():
+        ranking = ranking_of(engine, scope, query)
+        shown = _shown(engine, scope, query, ranking.found)
+    hits = [hit for _, hit in shown[: query.limit]]
     engine.records.note_use(hit.memory.id for hit in hits)
-    return FoundMemories(hits, found.degraded, more=len(best) > end)
+    if len(shown) == len(hits):
+        return FoundMemories(hits, ranking.degraded)
+    end, _ = shown[query.limit]
+    return FoundMemories(hits, ranking.degraded, more=True, end=end, ranking=held(engine, ranking).name)
 
 
 def _check_types(query: MemoryQuery) -> None:
@@ -36,13 +38,20 @@ def _check_types(query: MemoryQuery) -> None:
             raise InputError(f"there is no memory type {name!r}", hint=f"use one of: {', '.join(KINDS)}")
 
 
-def _hits(engine: Engine, scope: Scope, fused: Iterator[Fused], limit: int) -> list[MemoryHit]:
-    """The texts come from the records: what they do not know, or know as deleted, is no hit."""
-    hits: list[MemoryHit] = []
+def _shown(
+    engine: Engine, scope: Scope, query: MemoryQuery, found: Sequence[Fused]
+) -> list[tuple[int, MemoryHit]]:
+    """The hits of a page and one more, each with its place. What they are now comes from the records."""
+    shown: list[tuple[int, MemoryHit]] = []
     with engine.records.reading() as records:
-        while len(hits) < limit and (page := list(islice(fused, limit))):
-            memories = records.memories.find(scope, [each.id for each in page])
-            hits += [
-                MemoryHit(memories[each.id], each.score, each.parts) for each in page if each.id in memories
+        for start in range(query.offset, len(found), query.limit + 1):
+            part = found[start : start + query.limit + 1]
+            memories = records.memories.find(scope, [each.id for each in part])
+            shown += [
+                (place, MemoryHit(memory, each.score, each.parts))
+                for place, each in enumerate(part, start)
+                if (memory := memories.get(each.id)) and meets(memory, query)
             ]
-    return hits[:limit]
+            if len(shown) > query.limit:
+                break
+    return shown[: query.limit + 1]

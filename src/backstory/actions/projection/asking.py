@@ -13,7 +13,7 @@ from backstory.errors import InputError, StoreError
 from backstory.model.passage import Index
 from backstory.model.search import MAX_LIMIT, MemoryQuery, Scored, TurnQuery, Where
 from backstory.model.upkeep import Generation
-from backstory.ports import Every, Leg, Meaning, Words
+from backstory.ports import Every, Leg, Meaning, Vector, Words
 from backstory.ranking.words import terms
 
 _SWITCHED_OFF: Final = "found by words alone: search by meaning is switched off (ENABLE_SEMANTIC_SEARCH)"
@@ -24,12 +24,16 @@ _OTHER_EMBEDDER: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Legs:
-    """What is asked of an index: names of lists, with the field or the space that each comes from."""
+    """What is asked of an index: names of lists, with the field or the space that each comes from.
+
+    `by_document` asks with a text of the kind that is kept, not with a question about such texts.
+    """
 
     index: Index
     words: Mapping[str, str]
     meanings: Mapping[str, str]
     limit: int
+    by_document: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +86,7 @@ def ask(engine: Engine, legs: Legs, text: str, where: Where) -> Candidates:
     asked: dict[str, Leg] = {name: Words(of, words, legs.limit) for name, of in legs.words.items()}
     degraded = _without_meaning(engine, live) if legs.meanings else None
     if legs.meanings and not degraded:
-        vector = engine.embedder.embed_query(text)
+        vector = _embedded(engine, text, by_document=legs.by_document)
         asked |= {name: Meaning(space, vector, legs.limit) for name, space in legs.meanings.items()}
     answers = engine.vectors.query(live.name, list(asked.values()), where)
     return Candidates(dict(zip(asked, answers, strict=True)), [degraded] if degraded else [])
@@ -93,6 +97,13 @@ def let_through(engine: Engine, index: Index, where: Where) -> set[str]:
     every = Every(None, len(where.ids or ()))
     (found,) = engine.vectors.query(_live(engine, index).name, [every], where)
     return {each.id for each in found}
+
+
+def _embedded(engine: Engine, text: str, *, by_document: bool) -> Vector:
+    if not by_document:
+        return engine.embedder.embed_query(text)
+    vector: Vector = engine.embedder.embed_documents([text])[0]
+    return vector
 
 
 def _live(engine: Engine, index: Index) -> Generation:

@@ -43,12 +43,12 @@ _PROJECT: Final[Mapping[Target, Callable[[Engine, Sequence[Mark]], None]]] = {
 }
 
 
-def project_now(engine: Engine, subject: str) -> Sequence[str]:
-    """Let a memory be found; says what has to wait, and why. Raises `ContentRefused` if it never can be."""
+def project_now(engine: Engine, *subjects: str) -> Sequence[str]:
+    """Let memories be found; says what has to wait, and why. Raises `ContentRefused` if one never can be."""
     if paused := vectors_wait(engine):
         return (paused,)
     try:
-        _project_with_company(engine, subject)
+        _project_with_company(engine, subjects)
     except ContentRefused:
         raise
     except StoreError as error:
@@ -101,16 +101,16 @@ def shortage(engine: Engine) -> str | None:
     )
 
 
-def _project_with_company(engine: Engine, subject: str) -> None:
+def _project_with_company(engine: Engine, subjects: Sequence[str]) -> None:
     with engine.locks[Index.MEMORIES]:
         with engine.records.reading() as records:
-            own = records.marks.of(Target.VECTORS, [subject])  # none if somebody took it along
+            own = records.marks.of(Target.VECTORS, subjects)  # none if somebody took them along
             others = records.marks.pending(Target.VECTORS, COMPANY) if own else []
-        # Of its own index alone: behind a memory may wait the thousand messages of a long transcript.
-        company = [each for each in others if each.place == own[0].place and each.subject != subject]
+        # Of their own index alone: behind a memory may wait the thousand messages of a long transcript.
+        company = [each for each in others if each.place == own[0].place and each.subject not in subjects]
         refused = _project(engine, Target.VECTORS, [*own, *company])
-    if subject in refused:
-        raise ContentRefused(refused[subject], hint="change the content and try again; nothing was stored")
+    if why := next((refused[subject] for subject in subjects if subject in refused), None):
+        raise ContentRefused(why, hint="change the content and try again; nothing was stored")
 
 
 def _project_vectors(engine: Engine, index: Index) -> int:

@@ -9,55 +9,22 @@ from pydantic import AfterValidator, Field, WithJsonSchema
 from backstory.mcp import render
 from backstory.mcp.answers import Help
 from backstory.mcp.arguments import Arguments
-from backstory.mcp.budget import MOST_TOKENS
+from backstory.mcp.budget import MOST_TOKENS, written
 from backstory.mcp.observation import LAST_CALLS
 from backstory.mcp.tool import ALL, CORE, Request, Tool, Toolbox
 from backstory.model.graph import RelationshipType
 from backstory.model.kinds.catalogue import KINDS
+from backstory.model.kinds.kind import Field as KindField
+from backstory.model.kinds.schema import json_schema
 from backstory.model.memory import MAX_CONTENT_CHARS, MAX_METADATA_BYTES
 from backstory.model.search import MAX_LIMIT
-
-#: What the metadata of each type is expected to hold. Nothing is required of it.
-FIELDS: Final[Mapping[str, str]] = {
-    "requirement": (
-        "requirement_id (REQ-…-NNN), title, priority (Critical, High, Medium, Low),"
-        " status (Draft, Approved, Implemented, Verified), source_document, implementing_components[]"
-    ),
-    "design": (
-        "title, design_type (ADR, Specification, Architecture, Interface), decision, rationale, consequences,"
-        " status (Proposed, Accepted, Deprecated, Superseded), related_requirements[], affected_components[]"
-    ),
-    "code_pattern": (
-        "pattern_name, pattern_type (Template, Convention, Idiom, Architecture), language, code_template,"
-        " usage_context, applicable_components[], example_implementations[]"
-    ),
-    "component": (
-        "component_id, name, component_type (Frontend, Backend, Agent, Library, Service, Database),"
-        " file_path, public_interface, dependencies[], dependents[], base_pattern, version"
-    ),
-    "function": (
-        "name, signature, file_path, start_line, end_line, language, docstring, containing_class,"
-        " calls[], called_by[]"
-    ),
-    "test_history": (
-        "test_name, test_file, execution_time, status (Passed, Failed, Skipped, Error), failure_message,"
-        " affected_component, related_requirements[], fix_applied, fix_commit, design_alignment_score"
-    ),
-    "session": (
-        "session_id, start_time, end_time, summary, key_decisions[], components_modified[],"
-        " memories_created[], outcome"
-    ),
-    "preference": (
-        "category (CodingStyle, Naming, Framework, Tool, Convention), key, value,"
-        " scope (Global, Language, Project, Component), examples[]"
-    ),
-}
 
 _OVERVIEW: Final = """\
 Backstory keeps what should outlive a session, in one store on this machine, walled off by project.
 It also keeps what was said in every session with a coding agent (see topic conversations).
-- memory_search finds by meaning and by words; memory_add keeps; memory_get reads one whole;
-  memory_delete forgets; memory_statistics says how the store is.
+- memory_search finds by meaning and by words; memory_add keeps; memory_update corrects; memory_get reads one
+  whole; memory_delete forgets; memory_statistics says how the store is (see topics memory and types).
+- working_memory gives what to have in mind for a task, of every type, in as many tokens as you want to spend.
 - Search before planning, designing and fixing. Add decisions, requirements, conventions, fixes and
   preferences: one fact a memory, understandable by itself.
 - search_conversations finds what was said in earlier sessions; read_conversation reads on.
@@ -65,6 +32,32 @@ It also keeps what was said in every session with a coding agent (see topic conv
   read of one before answering (see topic live).
 - The project is that of your working folder, unless you name another.
 - Ask for a topic to read more."""
+
+_MEMORY: Final = """\
+A memory has a type, a content, metadata, an importance from 0 to 1, links, and a version.
+- memory_add: one. memory_bulk_add: many, all or none; one with a ref can be linked to from the others, as
+  "#ref". A type's fields are checked: an error names the field, the rule and an example (see topic types).
+- conflicts in an answer are memories of the project that this one does not go with: duplicate (says the
+  same), overlap (a part of it), contradiction (something else of the same thing), each with why. It is kept
+  all the same: update or delete the one that is wrong.
+- memory_update: content, importance and metadata entries that you give take the place of the old ones; an
+  entry set to null is removed, others stay; relationships are added. expected_version is the version that you
+  read: if somebody changed it since, nothing is written, and you see both.
+- Links: relationships name a type and the id of the other memory. Fields such as related_requirements hold
+  ids or names (REQ-PAY-001) and become links by themselves, at once or when the other memory comes.
+- memory_get: one whole, with its links in both directions and whom its fields name, there or missing.
+  memory_history: all that was done to it, with what changed. memory_delete: it is found no more;
+  'backstory memory restore ID' takes it back within 30 days.
+- working_memory: for a task, the most useful of every type within max_tokens. why says how near to the task
+  (from .7 close, below .4 far) and how important by now (what it was given, uses, age). Without a task: what
+  matters most. What has no room is counted in left_out; what is far from the task in far.
+- memory_extract: what a text or a session says that is worth keeping, with its evidence and a confidence.
+  memory_consolidate: memories that say the same, to be merged; a merge can be undone. Both only show what
+  they would do, unless dry_run is false.
+- ingest_documents: requirements and decisions in Markdown files become memories; done again it updates them.
+- export_memory, import_memory: everything as JSONL, with versions, links and history.
+- JSON Schemas of all types: the topic schemas, or the resources backstory://schema/TYPE.
+  backstory://working is the working memory as a resource."""
 
 _PROJECTS: Final = """\
 Every memory belongs to one project, and a call sees its own project alone.
@@ -83,8 +76,9 @@ A query is matched by meaning and by words: a question, names from the code, an 
 - metadata: exact values, all of them; a value that is one of a list counts. Values up to 200 characters.
 - limit: 1 to {MAX_LIMIT}. next_cursor in an answer leads to the next page: send the same search with it
   as `cursor`. Memories added meanwhile are left out.
-- score is relative to the best candidates of this search. found_by says what found a hit: words,
-  meaning, or new words (of memories that are still being indexed).
+- score compares the hits of one search, and is the sum of its parts: words, meaning, new words (of memories
+  that are still being indexed), linked to ID (a share of that hit's score), importance and recency. found_by
+  names those that have to do with the query.
 - degraded says what could not be asked; the answer is then by words alone.
 - Long answers are shortened, the longest hits first; shortened and omitted say what. memory_get gives a
   memory whole, a page at a time: pass next_offset as offset. No answer exceeds {MOST_TOKENS:,} tokens."""
@@ -134,7 +128,9 @@ _ERRORS: Final = f"""\
 An error says what is wrong and, as a hint, what to do.
 - An argument is wrong: the message names it and what is allowed. Content has at most
   {MAX_CONTENT_CHARS:,} characters, metadata {MAX_METADATA_BYTES:,} bytes.
-- There is no memory with an id: it was deleted, or it is in another project (see topic projects).
+- The metadata of a type is not acceptable: the message names the field, the rule and an example.
+- There is no memory with an id: it was deleted (the hint says so), or it is in another project.
+- The memory was changed since the version that you expected: look at both versions, and update again.
 - There is no conversation with an id: list_conversations and search_conversations give session ids.
 - There is no live conversation with an id: it was deleted, is a transcript, or is in another project.
 - The cursor belongs to another search, or is damaged: search again without it.
@@ -143,10 +139,22 @@ An error says what is wrong and, as a hint, what to do.
 
 
 def _types(_: Toolbox) -> str:
-    kinds = [f"- {kind.name}: {kind.about}. Metadata: {FIELDS[kind.name]}" for kind in KINDS.values()]
-    relationships = f"Relationships: {', '.join(RelationshipType)}."
-    free = "Metadata fields are a custom, not a duty; others are allowed. [] is a list. A title is searched."
-    return "\n".join([*kinds, free, relationships])
+    kinds = [
+        f"- {kind.name} ({kind.tier}): {kind.about}. Metadata: {', '.join(map(_field, kind.fields))}"
+        for kind in KINDS.values()
+    ]
+    signs = (
+        "* is required, [] is a list, → names other memories by id or name and becomes links. Other keys are"
+        " allowed and can be filtered by. A title is searched. What each field means, with an example, is in"
+        " the JSON Schemas: the resource backstory://schema/TYPE has one, the topic schemas all of them."
+    )
+    return "\n".join([*kinds, signs, f"Relationships: {', '.join(RelationshipType)}."])
+
+
+def _field(field: KindField) -> str:
+    marks = f"{'[]' if field.shape.item else ''}{'*' if field.required else ''}{'→' if field.links else ''}"
+    allowed = ", ".join(field.one_of) or (f"like {field.example}" if field.pattern else "")
+    return f"{field.name}{marks}{f' ({allowed})' if allowed else ''}"
 
 
 def _tools(toolbox: Toolbox) -> str:
@@ -166,7 +174,9 @@ def _tools(toolbox: Toolbox) -> str:
 
 TOPICS: Final[Mapping[str, Callable[[Toolbox], str]]] = {
     "overview": lambda _: _OVERVIEW,
+    "memory": lambda _: _MEMORY,
     "types": _types,
+    "schemas": lambda _: written({name: json_schema(kind) for name, kind in KINDS.items()}),
     "tools": _tools,
     "projects": lambda _: _PROJECTS,
     "search": lambda _: _SEARCH,

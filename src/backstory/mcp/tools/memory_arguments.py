@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from backstory.actions.memory.bulk_add import MOST_AT_ONCE, Item
 from backstory.mcp import moments
 from backstory.mcp.arguments import Arguments
 from backstory.mcp.cursors import Cursor
@@ -17,7 +18,14 @@ from backstory.mcp.tools.parameters import (
     WritingProject,
 )
 from backstory.model.graph import RelationshipType
-from backstory.model.memory import DEFAULT_IMPORTANCE, MAX_CONTENT_CHARS, MemoryId, NewMemory, Relationship
+from backstory.model.memory import (
+    DEFAULT_IMPORTANCE,
+    MAX_CONTENT_CHARS,
+    MemoryChange,
+    MemoryId,
+    NewMemory,
+    Relationship,
+)
 from backstory.model.project import Scope
 from backstory.model.search import DEFAULT_LIMIT, MAX_LIMIT, MemoryQuery
 
@@ -28,9 +36,13 @@ class Link(Arguments):
     type: Annotated[RelationshipType, Field(description="What this memory is to the other.")]
     to: Annotated[str, Field(min_length=1, max_length=100, description="Id of the other memory.")]
 
+    def wish(self) -> Relationship:
+        """The link that is asked for."""
+        return Relationship(self.type, MemoryId(self.to))
 
-class AddAsked(Arguments):
-    """What memory_add takes."""
+
+class NewAsked(Arguments):
+    """A memory that is to be kept."""
 
     type: Annotated[MemoryTypeName, Field(description="What the memory is about; see backstory_help.")]
     content: Annotated[
@@ -42,7 +54,8 @@ class AddAsked(Arguments):
         ),
     ]
     metadata: Annotated[
-        dict[str, Any], Field(description="Facts to filter by, such as title, file_path, session_id.")
+        dict[str, Any],
+        Field(description="Fields of the type (backstory://schema/TYPE), other facts to filter by."),
     ] = Field(default_factory=dict)
     relationships: Annotated[
         list[Link], Field(max_length=100, description="Links to memories of the same project.")
@@ -50,12 +63,80 @@ class AddAsked(Arguments):
     importance: Annotated[float, Field(ge=0, le=1, description="0.5 is ordinary, 1 is vital.")] = (
         DEFAULT_IMPORTANCE
     )
-    project: WritingProject = None
 
     def new(self) -> NewMemory:
         """The memory that is asked for."""
-        links = [Relationship(link.type, MemoryId(link.to)) for link in self.relationships]
+        links = [link.wish() for link in self.relationships]
         return NewMemory(self.type, self.content, self.metadata, self.importance, links)
+
+
+class AddAsked(NewAsked):
+    """What memory_add takes."""
+
+    project: WritingProject = None
+
+
+class OneOfManyAsked(NewAsked):
+    """A memory of those that memory_bulk_add takes."""
+
+    ref: Annotated[
+        str | None,
+        Field(min_length=1, max_length=50, description='Name for links from this batch, as to: "#name".'),
+    ] = None
+
+
+class BulkAddAsked(Arguments):
+    """What memory_bulk_add takes."""
+
+    memories: Annotated[
+        list[OneOfManyAsked],
+        Field(min_length=1, max_length=MOST_AT_ONCE, description="As memory_add takes them."),
+    ]
+    project: WritingProject = None
+
+    def items(self) -> list[Item]:
+        """The memories that are asked for."""
+        return [Item(each.new(), each.ref) for each in self.memories]
+
+
+class UpdateAsked(Arguments):
+    """What memory_update takes."""
+
+    id: MemoryIdText
+    content: Annotated[
+        str | None,
+        Field(min_length=1, max_length=MAX_CONTENT_CHARS, description="New text, in place of the old one."),
+    ] = None
+    metadata: Annotated[
+        dict[str, Any] | None, Field(description="Entries to set; null removes one, the others stay.")
+    ] = None
+    relationships: Annotated[list[Link], Field(max_length=100, description="Links to add.")] = Field(
+        default_factory=list
+    )
+    importance: Annotated[float | None, Field(ge=0, le=1, description="0.5 is ordinary, 1 is vital.")] = None
+    expected_version: Annotated[
+        int | None,
+        Field(ge=1, le=1_000_000_000, description="Change only this version; refused if it is another."),
+    ] = None
+    project: WritingProject = None
+
+    def change(self) -> MemoryChange:
+        """The change that is asked for."""
+        links = [link.wish() for link in self.relationships]
+        return MemoryChange(self.content, self.metadata, self.importance, links)
+
+
+class HistoryAsked(Arguments):
+    """What memory_history takes."""
+
+    id: MemoryIdText
+    project: ReadingProject = None
+    limit: Annotated[int, Field(ge=1, le=MAX_LIMIT, description="Steps on a page.")] = DEFAULT_LIMIT
+    cursor: PageCursor = None
+
+    def question(self, scope: Scope) -> Mapping[str, object]:
+        """What a cursor belongs to."""
+        return {"history": self.id, "scope": str(scope)}
 
 
 class GetAsked(Arguments):
@@ -108,19 +189,18 @@ class SearchAsked(Arguments):
         return {"scope": str(scope), **self.model_dump(exclude={"project", "limit", "cursor"})}
 
     def query(self, page: Cursor) -> MemoryQuery:
-        """The search that is asked for. A later page sees what there was at the time of the first."""
-        until = moments.until(self.until) if self.until else None
-        if page.offset:
-            until = min(until, page.moment) if until else page.moment
+        """The search that is asked for. A later page is a part of what there was at the time of the first."""
         session = {"session_id": self.session_id} if self.session_id else {}
         return MemoryQuery(
             text=self.query_text,
             types=self.types,
             since=moments.since(self.since) if self.since else None,
-            until=until,
+            until=moments.until(self.until) if self.until else None,
             metadata={**self.metadata, **session},
             limit=self.limit,
             offset=page.offset,
+            ranking=page.ranking,
+            asked_at=page.moment,
         )
 
 

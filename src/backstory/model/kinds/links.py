@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from backstory.model.graph import Direction, RelationshipType
 from backstory.model.kinds.kind import MemoryKind
+from backstory.model.kinds.shapes import ID
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,6 @@ def links_of(kind: MemoryKind, metadata: Mapping[str, object]) -> Iterator[Named
 
 
 def names_of(kind: MemoryKind, metadata: Mapping[str, object]) -> list[str]:
-    """What a memory with this metadata may be named by, beside its id."""
+    """What a memory with this metadata may be named by, beside its id: what a field of another can hold."""
     values = (metadata.get(name) for name in kind.named_by)
-    return list(dict.fromkeys(value for value in values if isinstance(value, str) and value.strip()))
+    return list(dict.fromkeys(value for value in values if isinstance(value, str) and ID.fits(value)))

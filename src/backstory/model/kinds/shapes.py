@@ -99,7 +99,11 @@ def _is_json(value: object) -> bool:
 
 TEXT: Final = like(r"\S", "a text that is not blank")
 PATH: Final = like(r"^(?=.*\S)[^\x00-\x1f]+$", "a path on one line", _MAX_PATH_CHARS)
-ID: Final = like(r"^\S+$", f"an id of at most {_MAX_ID_CHARS} characters, without blanks", _MAX_ID_CHARS)
+ID: Final = like(
+    r"^\S([^\x00-\x1f]*\S)?$",
+    f"an id or a name of at most {_MAX_ID_CHARS} characters, on one line, without blanks at its ends",
+    _MAX_ID_CHARS,
+)
 UUID: Final = like(r"^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$", "a UUID")
 TIME: Final = Shape(
     "a time with seconds and zone, or a date, as ISO 8601 writes them",

@@ -12,7 +12,7 @@ KIND: Final = MemoryKind(
     node=NodeType.DESIGN,
     about="a decision about the architecture, with its why",
     titled_by="title",
-    named_by=("adr_id",),
+    named_by=("adr_id", "document_key"),
     fields=(
         Field(
             "design_type",
@@ -47,6 +47,13 @@ KIND: Final = MemoryKind(
             "Accepted",
             one_of=("Proposed", "Accepted", "Deprecated", "Superseded"),
             default="Proposed",
+        ),
+        Field(
+            "related_designs",
+            IDS,
+            "Ids of the decisions it speaks of.",
+            ["ADR-0007"],
+            links=RelationshipType.RELATES_TO,
         ),
     ),
 )

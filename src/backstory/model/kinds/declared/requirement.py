@@ -12,7 +12,7 @@ KIND: Final = MemoryKind(
     node=NodeType.REQUIREMENT,
     about="something the product must do",
     titled_by="title",
-    named_by=("requirement_id",),
+    named_by=("requirement_id", "document_key"),
     fields=(
         Field(
             "requirement_id",
@@ -48,6 +48,13 @@ KIND: Final = MemoryKind(
             ["payments"],
             links=RelationshipType.IMPLEMENTS_REQ,
             direction=Direction.IN,
+        ),
+        Field(
+            "related_requirements",
+            IDS,
+            "Ids of the requirements it speaks of.",
+            ["REQ-SHOP-007"],
+            links=RelationshipType.RELATES_TO,
         ),
     ),
 )

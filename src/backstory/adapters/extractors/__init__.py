@@ -1,0 +1,1 @@
+"""Extractors: they find in a talk what is worth remembering."""

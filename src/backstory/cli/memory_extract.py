@@ -1,0 +1,42 @@
+"""`backstory memory extract`: find what is worth remembering in a session or a text, and keep it if asked."""
+
+import sys
+from typing import Final
+
+import click
+
+from backstory.cli.asking import as_json, ask, in_one_project
+from backstory.model.candidate import EXTRACTED_TYPES
+
+STANDARD_INPUT: Final = "-"
+
+
+@click.command(epilog=f"Types: {', '.join(EXTRACTED_TYPES)}.")
+@click.argument("id")
+@click.option(
+    "--type",
+    "types",
+    type=click.Choice(EXTRACTED_TYPES),
+    multiple=True,
+    metavar="TYPE",
+    help="Only memories of this type; may be repeated.",
+)
+@click.option(
+    "--min-confidence",
+    type=click.FloatRange(0, 1),
+    metavar="NUMBER",
+    help="Only what is at least so sure, from 0 to 1. Default: 0.5.",
+)
+@click.option(
+    "--from-turn",
+    type=click.IntRange(1),
+    metavar="NUMBER",
+    help="Turn to begin at; the answer says where a long session goes on.",
+)
+@click.option("--keep", is_flag=True, help="Keep all that is found and not kept already, or nothing.")
+@in_one_project
+@as_json
+def extract(*, id: str, keep: bool, **given: object) -> None:
+    """Find what is worth remembering in the session ID; with - in a text from standard input."""
+    source = {"text": sys.stdin.read()} if id == STANDARD_INPUT else {"session_id": id}
+    ask("memory_extract", {**given, **source, "dry_run": not keep})
