@@ -95,7 +95,15 @@ class _Work:
         newcomers = self.corpus.newcomers(self.used + count)[self.used :]
         self.used += count
         return [
-            ("memory_add", {"type": each.type, "content": each.content, "project": SEARCHED.name})
+            (
+                "memory_add",
+                {
+                    "type": each.type,
+                    "content": each.content,
+                    "metadata": each.metadata,
+                    "project": SEARCHED.name,
+                },
+            )
             for each in newcomers
         ]
 

@@ -38,7 +38,12 @@ SESSIONS = [
         "date": "2023/06/01 (Thu) 07:24",
         "turns": [{"role": "user", "text": "I swam."}],
     },
-    {"kind": "question", "question": "When did I go swimming, or swam?", "sessions": ["s2"]},
+    {
+        "kind": "question",
+        "question": "When did I go swimming, or swam?",
+        "date": "2023/06/02 (Fri) 10:00",
+        "sessions": ["s2"],
+    },
 ]
 FUNCTIONS = [
     {"kind": "function", "id": "0", "code": "def is_iterable(value): return hasattr(value, '__iter__')"},
@@ -103,6 +108,15 @@ def test_memories_are_measured_at_each_size_and_against_the_baseline(ran: Ran) -
     assert ran.tables["memories: growth"]["disk, bytes a memory"].keys() == {"4", "8", "last / first"}
 
 
+def test_writing_and_every_filter_of_a_search_are_measured(ran: Ran) -> None:
+    rows = ran.tables["memories: 8"]
+    filters = ["two of eight types", "one of two years", "one of fifty branches", "types and time"]
+
+    assert rows["bulk add, 3 at once: memories a second"]["Backstory"]
+    for what in ["add", "update", "next page", *(f"search in all projects, {each}" for each in filters)]:
+        assert rows[f"{what}: p95, ms"]["Backstory"]
+
+
 def test_kills_are_counted_and_nothing_is_lost(ran: Ran) -> None:
     counts = {label: row["count"] for label, row in ran.tables["kills"].items()}
 
@@ -145,6 +159,17 @@ def test_the_sweep_keeps_chats_for_tuning_and_chats_for_checking_apart(ran: Ran)
 
     assert {"min-max, meaning 0.8", "z-scores, meaning 0.8", "reciprocal ranks, meaning 0.8"} <= rows.keys()
     assert {"LoCoMo odd nDCG@10", "LoCoMo even nDCG@10"} <= rows["min-max, meaning 0.8"].keys()
+
+
+def test_importance_recency_and_links_are_tried_at_other_weights(ran: Ran) -> None:
+    importance, recency, links = (
+        ran.tables[f"quality: {title}"]
+        for title in ("weight of importance", "weight of recency", "share given by links")
+    )
+
+    assert {"CoSQA MRR@10 by chance", "CoSQA MRR@10 as told"} <= importance["0.2"].keys()
+    assert {"LongMemEval nDCG@10 30 days", "LongMemEval nDCG@10 90 days"} <= recency["0.1"].keys()
+    assert links["0.0"]["LoCoMo nDCG@10 odd, next turn"] == 1
 
 
 def test_transcripts_are_read_in_and_found_beside_plain_words(ran: Ran) -> None:

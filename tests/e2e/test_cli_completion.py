@@ -46,7 +46,7 @@ def offered(folder: Path, *words: str) -> list[str]:
     ("words", "offers"),
     [
         (["backstory", "st"], ["stats", "status", "stop"]),
-        (["backstory", "memory", ""], ["add", "delete", "get", "search"]),
+        (["backstory", "memory", "de"], ["delete", "deleted"]),
         (["backstory", "memory", "add", "co"], ["code_pattern", "component"]),
         (["backstory", "memory", "search", "x", "--me"], ["--metadata"]),
         (["backstory", "serve", "--d"], []),

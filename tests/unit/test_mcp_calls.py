@@ -178,7 +178,7 @@ def test_a_header_that_tells_nothing_sensible_is_left_out(headers: dict[str, str
 MISTAKES: list[tuple[str, dict[str, object], list[str]]] = [
     ("memory_add", {"content": "x"}, ["`type` is missing"]),
     ("memory_add", {"type": "design"}, ["`content` is missing"]),
-    ("memory_add", {"type": "desing", "content": "x"}, ["`type`", "one of: requirement", "mean design?"]),
+    ("memory_add", {"type": "desing", "content": "x"}, ["`type`", "one of: code_pattern", "mean design?"]),
     ("memory_add", {"type": "design", "content": 5}, ["`content` is 5", "a text of 1 to 50,000"]),
     ("memory_add", {"type": "design", "content": "x" * 50_001}, ["a text of 50,001 characters"]),
     ("memory_add", {"type": "design", "content": " "}, ["no content", "Hint:"]),

@@ -6,6 +6,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from backstory.mcp.budget import fitting, size
 from backstory.mcp.transcript_answers import (
     ConversationRead,
     FileTouched,
@@ -20,9 +21,7 @@ from backstory.mcp.transcript_fitting import (
     fit_conversation,
     fit_recalled,
     fit_turn,
-    fitting,
     piece,
-    size,
 )
 
 AT = datetime(2026, 3, 2, 9, 31, tzinfo=UTC)

@@ -3,8 +3,8 @@
 What agents do with them is left to the tools, how it is done to the actions.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from typing import Final
 
 from backstory.actions.conversations.backfill import Pace, backfill
@@ -12,44 +12,21 @@ from backstory.actions.conversations.change import Changed, delete_conversation,
 from backstory.actions.conversations.migrate import migrate_conversations
 from backstory.actions.conversations.newest import newest_conversations
 from backstory.actions.conversations.summarizing import summarize_now
-from backstory.engine import Engine, Work
 from backstory.errors import InputError
-from backstory.folders import named_project
-from backstory.http.told import Told
+from backstory.http.verbs import LISTED, MOST_LISTED, Asking, Told, Verb, check_within
 from backstory.mcp import conversation_render as render
 from backstory.mcp.arguments import Arguments, read_arguments
 from backstory.mcp.budget import written
-from backstory.mcp.caller import Caller
 from backstory.mcp.conversation_answers import LiveConversationDeleted, LiveConversationTold
 from backstory.mcp.conversation_fitting import fit_summaries
 from backstory.mcp.wording import every, lines, number, time
 from backstory.model.live import ConversationCriteria
-from backstory.model.project import ALL_PROJECTS, Scope
+from backstory.model.project import ALL_PROJECTS
 from backstory.settings import Settings
 from backstory.settings.live import StorageName
 
-#: As many as a person reads; who wants all of them asks for more.
-LISTED: Final = 50
-MOST_LISTED: Final = 10_000
-
 #: A batch is embedded and written in one step, and nobody can stop it in between.
 MOST_AT_ONCE: Final = 1_000
-
-
-@dataclass(frozen=True, slots=True)
-class Asking:
-    """What a verb works with, beside its arguments."""
-
-    engine: Engine
-    settings: Settings
-    caller: Caller
-    work: Work
-
-    def scope(self, named: str | None) -> Scope:
-        """The project that is named, by its name or by a folder; else every one."""
-        if named is None or named.strip() == ALL_PROJECTS.value:
-            return ALL_PROJECTS
-        return named_project(named, self.caller.directory)
 
 
 class ListAsked(Arguments):
@@ -85,7 +62,7 @@ class BackfillAsked(Arguments):
 def list_conversations(asking: Asking, raw: Mapping[str, object]) -> Told:
     """The live conversations that changed last, or those that are deleted."""
     asked = read_arguments(ListAsked, raw)
-    _within("limit", asked.limit, 1, MOST_LISTED)
+    check_within("limit", asked.limit, 1, MOST_LISTED)
     criteria = ConversationCriteria(
         scope=asking.scope(asked.project),
         interface_type=asked.interface_type,
@@ -145,7 +122,7 @@ def migrate(asking: Asking, raw: Mapping[str, object]) -> Told:
 def fill_up(asking: Asking, raw: Mapping[str, object]) -> Told:
     """Let search find by meaning what had to wait."""
     asked = read_arguments(BackfillAsked, raw)
-    _within("batch", asked.batch, 1, MOST_AT_ONCE)
+    check_within("batch", asked.batch, 1, MOST_AT_ONCE)
     if asked.per_second is not None and asked.per_second <= 0:
         raise InputError(f"`per_second` is {asked.per_second}", hint="it must be more than 0")
     pace = Pace(asked.batch, asked.per_second)
@@ -156,8 +133,6 @@ def fill_up(asking: Asking, raw: Mapping[str, object]) -> Told:
     )
     return Told(asdict(done), text)
 
-
-Verb = Callable[[Asking, Mapping[str, object]], Told]
 
 VERBS: Final[Mapping[str, Verb]] = {
     "conversations_list": list_conversations,
@@ -177,11 +152,6 @@ def _notes(settings: Settings, to: str) -> Iterator[str]:
             f"BACKSTORY_CONVERSATION_STORAGE is set to {settings.context.storage}:"
             f" unset it, or set it to {to}, before the process starts again"
         )
-
-
-def _within(name: str, value: int, least: int, most: int) -> None:
-    if not least <= value <= most:
-        raise InputError(f"`{name}` is {value}", hint=f"it must be a whole number from {least} to {most:,}")
 
 
 def _row(told: LiveConversationDeleted) -> str:

@@ -25,10 +25,9 @@ from backstory.actions.transcripts.ingest import ingest_transcripts
 from backstory.engine import Engine, TranscriptPlaces, Work
 from backstory.errors import BackstoryError, InputError
 from backstory.http import conversation_verbs, memory_verbs
-from backstory.http.conversation_verbs import Asking
 from backstory.http.faults import unexpected_told
 from backstory.http.health import Health, as_text
-from backstory.http.told import Told
+from backstory.http.verbs import Asking, Told
 from backstory.mcp.calls import Caller, perform
 from backstory.mcp.face import Face
 from backstory.mcp.transcript_render import indexed

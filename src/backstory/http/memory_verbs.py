@@ -8,17 +8,12 @@ from typing import Final
 
 from backstory.actions.memory.deleted import Restorable, deleted_memories
 from backstory.actions.memory.restore import restore_memory
-from backstory.errors import InputError
 from backstory.folders import project_of
-from backstory.http.conversation_verbs import Asking, Verb
-from backstory.http.told import Told
+from backstory.http.verbs import LISTED, MOST_LISTED, Asking, Told, Verb, check_within
+from backstory.mcp.answers import named
 from backstory.mcp.arguments import Arguments, read_arguments
-from backstory.mcp.wording import every, lines, time
+from backstory.mcp.wording import every, lines, number, time
 from backstory.model.project import ALL_PROJECTS, Scope
-
-#: As many as a person reads; who wants all of them asks for more.
-LISTED: Final = 50
-MOST_LISTED: Final = 10_000
 
 
 class RestoreAsked(Arguments):
@@ -38,13 +33,7 @@ def restore(asking: Asking, raw: Mapping[str, object]) -> Told:
     """Let a deleted memory be found again."""
     done = restore_memory(asking.engine, ALL_PROJECTS, read_arguments(RestoreAsked, raw).id)
     memory = done.memory
-    answer = {
-        "id": memory.id,
-        "type": memory.type,
-        "project": memory.project.name,
-        "version": memory.version,
-        **({"pending": list(done.pending)} if done.pending else {}),
-    }
+    answer = {**named(memory), **({"pending": list(done.pending)} if done.pending else {})}
     head = f"Restored {memory.type} {memory.id}, version {memory.version}."
     return Told(answer, lines(head, f"project: {memory.project}", *every("pending", done.pending)))
 
@@ -52,12 +41,9 @@ def restore(asking: Asking, raw: Mapping[str, object]) -> Told:
 def list_deleted(asking: Asking, raw: Mapping[str, object]) -> Told:
     """The memories that can be restored."""
     asked = read_arguments(DeletedAsked, raw)
-    if not 1 <= asked.limit <= MOST_LISTED:
-        raise InputError(
-            f"`limit` is {asked.limit}", hint=f"it must be a whole number from 1 to {MOST_LISTED:,}"
-        )
+    check_within("limit", asked.limit, 1, MOST_LISTED)
     found = deleted_memories(asking.engine, _scope(asking, asked.project), asked.limit)
-    head = f"{len(found)} deleted {'memory' if len(found) == 1 else 'memories'}."
+    head = f"{number(len(found), 'deleted memory', 'deleted memories')}."
     return Told({"memories": [_told(each) for each in found]}, lines(head, *map(_row, found)))
 
 

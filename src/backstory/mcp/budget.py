@@ -5,8 +5,9 @@ The longest parts give way first; what was shortened or left out is always said.
 
 import json
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, TypeVar
 
+from backstory.mcp.answers import Answer
 from backstory.model.tokens import tokens as tokens
 
 #: No answer may be longer than this, whatever it holds.
@@ -16,10 +17,30 @@ MOST_TOKENS: Final = 50_000
 #: 50,000 characters from which Claude Code writes an answer to a file and shows the agent 2 KB of it.
 USUAL_TOKENS: Final = 11_000
 
+#: Kept for what is said around a list: the cursor, the notes.
+AROUND_A_LIST: Final = 500
+
+Item = TypeVar("Item", bound=Answer)
+
 
 def written(value: object) -> str:
     """A value as the JSON of an answer has it."""
     return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def size(answer: Answer) -> int:
+    """The tokens that an answer takes, or a part of one."""
+    return tokens(written(answer.structured()))
+
+
+def fitting(items: Sequence[Item], most: int = USUAL_TOKENS) -> Sequence[Item]:
+    """As many from the beginning of a list as fit into an answer, and one at least."""
+    left = most - AROUND_A_LIST
+    for place, item in enumerate(items):
+        left -= size(item)
+        if left < 0 and place:
+            return items[:place]
+    return items
 
 
 def beginning(text: str, most: int) -> str:
@@ -34,9 +55,9 @@ def beginning(text: str, most: int) -> str:
 def fair_share(sizes: Sequence[int], most: int) -> int:
     """The size above which parts must be shortened so that together they take at most `most`."""
     left = most
-    for place, size in enumerate(sorted(sizes)):
+    for place, own in enumerate(sorted(sizes)):
         share = left // (len(sizes) - place)
-        if size > share:
+        if own > share:
             return share
-        left -= size
+        left -= own
     return most

@@ -7,8 +7,7 @@ from backstory.actions.memory.consolidate import Consolidation
 from backstory.actions.memory.merging import Done, LeftOut, Planned
 from backstory.actions.memory.unmerge import Unmerged
 from backstory.mcp.answers import Answer, Moment
-from backstory.mcp.budget import USUAL_TOKENS, beginning, fair_share, tokens, written
-from backstory.mcp.transcript_fitting import size
+from backstory.mcp.budget import USUAL_TOKENS, beginning, fair_share, size, tokens, written
 from backstory.mcp.wording import every, fact, indented, lines, number, time
 from backstory.model.merge import MergeMade
 

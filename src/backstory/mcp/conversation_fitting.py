@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from backstory.mcp.budget import MOST_TOKENS, USUAL_TOKENS, beginning, fair_share, tokens, written
+from backstory.mcp.budget import MOST_TOKENS, USUAL_TOKENS, beginning, fair_share, size, tokens, written
 from backstory.mcp.conversation_answers import ContextTold, ConversationSummarized, HistoryTold, SummaryTold
 from backstory.mcp.conversation_formats import Format, formatted
-from backstory.mcp.transcript_fitting import size
 from backstory.mcp.wording import number
 from backstory.model.context import Context
 from backstory.model.live import LiveTurn, TieredHistory

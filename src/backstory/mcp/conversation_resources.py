@@ -9,7 +9,7 @@ from backstory.actions.transcripts.read import read_conversation
 from backstory.actions.transcripts.search import search_turns
 from backstory.mcp import moments
 from backstory.mcp.arguments import Arguments
-from backstory.mcp.budget import written
+from backstory.mcp.budget import fitting, written
 from backstory.mcp.cursors import Cursor, page_at
 from backstory.mcp.resource import resource
 from backstory.mcp.resource_answers import (
@@ -22,7 +22,7 @@ from backstory.mcp.resource_fitting import fit_page
 from backstory.mcp.tool import Request
 from backstory.mcp.tools.parameters import PageCursor, ReadingProject
 from backstory.mcp.tools.transcript_arguments import LISTED, SearchAsked, Since, Until, question
-from backstory.mcp.transcript_fitting import fit_found, fitting
+from backstory.mcp.transcript_fitting import fit_found
 from backstory.mcp.uris import CONVERSATIONS, GET, ROOM, write_address
 from backstory.model.search import DEFAULT_LIMIT, MAX_LIMIT
 

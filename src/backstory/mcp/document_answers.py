@@ -7,7 +7,7 @@ from backstory.actions.memory.document_files import PassedOver
 from backstory.actions.memory.document_plans import Outcome, ProblemIn, Step
 from backstory.actions.memory.ingest_documents import DocumentsIngested
 from backstory.mcp.answers import Answer
-from backstory.mcp.transcript_fitting import fitting
+from backstory.mcp.budget import fitting
 from backstory.mcp.wording import every, lines, number
 from backstory.model.memory import Memory
 

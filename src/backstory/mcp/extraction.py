@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from backstory.actions.memory.extract import Extraction, Proposal
 from backstory.mcp.answers import Answer, ConflictTold
-from backstory.mcp.budget import USUAL_TOKENS, beginning, fair_share, tokens, written
+from backstory.mcp.budget import USUAL_TOKENS, beginning, fair_share, size, written
 from backstory.mcp.render import conflicts
 from backstory.mcp.wording import every, fact, lines, number, said
 
@@ -118,12 +118,12 @@ def _candidate(place: int, each: CandidateTold) -> str:
 
 def _fitting(candidates: Sequence[CandidateTold], room: int) -> tuple[list[CandidateTold], list[str]]:
     """The candidates that fit, and in words what was cut."""
-    share = fair_share([_size(each) for each in candidates], room)
-    fitted = [each if _size(each) <= share else _shortened(each, share) for each in candidates]
+    share = fair_share([size(each) for each in candidates], room)
+    fitted = [each if size(each) <= share else _shortened(each, share) for each in candidates]
     notes = []
     if any(each.shortened for each in fitted):
         notes.append("some candidates are shortened; fewer of them, by types or min_confidence, come whole")
-    sizes = {place: _size(each) for place, each in enumerate(fitted)}
+    sizes = {place: size(each) for place, each in enumerate(fitted)}
     by_worth = sorted(sizes, key=lambda place: (fitted[place].confidence, -place), reverse=True)
     while sum(sizes[place] for place in by_worth) > room:
         by_worth.pop()
@@ -136,13 +136,9 @@ def _shortened(each: CandidateTold, most: int) -> CandidateTold:
     """A candidate without its metadata, with the gravest conflict and the beginnings of its texts."""
     gravest = each.conflicts[:1] if each.conflicts else None
     bare = each.model_copy(update={"metadata": None, "conflicts": gravest, "content": "", "evidence": ""})
-    room = max((most - _size(bare)) // 2, _LEAST_EXCERPT)
+    room = max((most - size(bare)) // 2, _LEAST_EXCERPT)
     cut = {name: beginning(getattr(each, name), room) for name in ("content", "evidence")}
     short = bare.model_copy(update=cut)
     names = ("content", "evidence", "metadata", "conflicts")
     lost = [name for name in names if getattr(short, name) != getattr(each, name)]
     return short.model_copy(update={"shortened": lost})
-
-
-def _size(answer: Answer) -> int:
-    return tokens(written(answer.structured()))

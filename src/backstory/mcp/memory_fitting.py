@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from backstory.mcp.answers import Answer
-from backstory.mcp.budget import USUAL_TOKENS, beginning, fair_share, tokens, written
+from backstory.mcp.budget import USUAL_TOKENS, beginning, fair_share, size, tokens, written
 from backstory.mcp.memory_answers import FieldChanged, MemoriesAdded, MemoryHistory, MemoryUpdated
 
 #: The least that is shown of a value, however little room there is: a sentence.
@@ -20,7 +19,7 @@ def fit_updated(whole: MemoryUpdated, most: int = USUAL_TOKENS) -> MemoryUpdated
     if tokens(written(whole.metadata)) > most // 2:
         whole = whole.model_copy(update={"metadata": None})
         notes.append("the metadata is too long to be shown")
-    around = _size(whole.model_copy(update={"content": ""})) + _AROUND
+    around = size(whole.model_copy(update={"content": ""})) + _AROUND
     content = beginning(whole.content, max(most - around, LEAST_VALUE))
     if content != whole.content:
         notes.append(f"{len(content)} of {len(whole.content)} characters of the content are shown")
@@ -29,12 +28,12 @@ def fit_updated(whole: MemoryUpdated, most: int = USUAL_TOKENS) -> MemoryUpdated
 
 def fit_added(whole: MemoriesAdded, most: int = USUAL_TOKENS) -> MemoriesAdded:
     """Memories that were added together, with as many of their conflicts as there is room for."""
-    left = most - _AROUND - sum(_size(each.model_copy(update={"conflicts": None})) for each in whole.memories)
+    left = most - _AROUND - sum(size(each.model_copy(update={"conflicts": None})) for each in whole.memories)
     memories, omitted = [], 0
     for each in whole.memories:
         shown = []
         for conflict in each.conflicts or ():
-            left -= _size(conflict)
+            left -= size(conflict)
             if left > 0:
                 shown.append(conflict)
         omitted += len(each.conflicts or ()) - len(shown)
@@ -46,10 +45,10 @@ def fit_added(whole: MemoriesAdded, most: int = USUAL_TOKENS) -> MemoriesAdded:
 
 def fit_history(whole: MemoryHistory, most: int = USUAL_TOKENS) -> MemoryHistory:
     """A page of a history, with the longest values shortened."""
-    sizes = [_size(change) for step in whole.steps for change in step.changes or ()]
-    around = _size(whole) - sum(sizes)
+    sizes = [size(change) for step in whole.steps for change in step.changes or ()]
+    around = size(whole) - sum(sizes)
     share = fair_share(sizes, max(0, most - _AROUND - around))
-    if all(size <= share for size in sizes):
+    if max(sizes, default=0) <= share:
         return whole
     steps = [
         step.model_copy(update={"changes": [_shortened(each, share) for each in step.changes]})
@@ -63,7 +62,7 @@ def fit_history(whole: MemoryHistory, most: int = USUAL_TOKENS) -> MemoryHistory
 
 def _shortened(change: FieldChanged, most: int) -> FieldChanged:
     """A change whose values take about `most` together."""
-    if _size(change) <= most:
+    if size(change) <= most:
         return change
     values: Mapping[str, Any] = {
         name: value
@@ -78,7 +77,3 @@ def _shortened(change: FieldChanged, most: int) -> FieldChanged:
 
 def _beginning(value: object, most: int) -> str:
     return beginning(value if isinstance(value, str) else written(value), most)
-
-
-def _size(answer: Answer) -> int:
-    return tokens(written(answer.structured()))

@@ -26,9 +26,8 @@ def updated(answer: MemoryUpdated) -> str:
 
 def added_all(answer: MemoriesAdded) -> str:
     """That memories are kept, each with its place in the batch."""
-    count = len(answer.memories)
     return lines(
-        f"Kept {count} {'memory' if count == 1 else 'memories'}.",
+        f"Kept {number(len(answer.memories), 'memory', 'memories')}.",
         f"project: {answer.project}",
         f"created: {time(answer.created_at)}",
         *every("pending", answer.pending),

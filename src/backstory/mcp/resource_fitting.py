@@ -2,9 +2,9 @@
 
 from typing import Final
 
-from backstory.mcp.budget import USUAL_TOKENS, tokens, written
+from backstory.mcp.budget import USUAL_TOKENS, size, tokens, written
 from backstory.mcp.resource_answers import ConversationOpened, TurnOpened
-from backstory.mcp.transcript_fitting import LEAST_ROOM, fit_conversation, size
+from backstory.mcp.transcript_fitting import LEAST_ROOM, fit_conversation
 
 #: Metadata that is left out of a page that is too long: what leaves too little of a turn for what was said.
 _LARGE: Final = LEAST_ROOM // 2

@@ -9,14 +9,14 @@ from itertools import groupby
 from typing import Final, Literal
 
 from backstory.actions.transcripts.export import Exported, Place
-from backstory.mcp.budget import USUAL_TOKENS, beginning, tokens, written
+from backstory.mcp.budget import USUAL_TOKENS, beginning, size, tokens, written
 from backstory.mcp.cursors import Cursor
 from backstory.mcp.transcript_answers import (
     ConversationExported,
     ConversationsExported,
     TurnExported,
 )
-from backstory.mcp.transcript_fitting import LEAST_ROOM, piece, size
+from backstory.mcp.transcript_fitting import LEAST_ROOM, piece
 from backstory.mcp.transcript_render import markdown_heading, markdown_turn
 from backstory.model.conversation import Conversation, TurnText
 

@@ -7,8 +7,16 @@ from collections.abc import Sequence
 from typing import Final, TypeVar
 
 from backstory.errors import InputError
-from backstory.mcp.answers import Answer
-from backstory.mcp.budget import USUAL_TOKENS, beginning, fair_share, tokens, written
+from backstory.mcp.budget import (
+    AROUND_A_LIST,
+    USUAL_TOKENS,
+    beginning,
+    fair_share,
+    fitting,
+    size,
+    tokens,
+    written,
+)
 from backstory.mcp.cursors import Cursor
 from backstory.mcp.transcript_answers import (
     ConversationRead,
@@ -20,9 +28,6 @@ from backstory.mcp.transcript_answers import (
     TurnsRecalled,
 )
 from backstory.model.search import FoundTurns
-
-#: Kept for what is said around a list: the cursor, the notes.
-_AROUND: Final = 500
 
 #: The least room that a turn or a hit gets before fewer of them are shown: a question and some sentences.
 LEAST_ROOM: Final = 300
@@ -41,19 +46,8 @@ PARTS: Final = ("commands", "user_text", "assistant_text", "tools_used", "tool_t
 
 _READ_WHOLE: Final = "some turns are shortened; read_turn with session_id and turn_number gives them whole"
 
-Item = TypeVar("Item", bound=Answer)
 Shown = TypeVar("Shown", bound=TurnShown)
 Page = TypeVar("Page", bound=ConversationRead)
-
-
-def fitting(items: Sequence[Item], most: int = USUAL_TOKENS) -> Sequence[Item]:
-    """As many from the beginning of a list as fit into an answer, and one at least."""
-    left = most - _AROUND
-    for place, item in enumerate(items):
-        left -= size(item)
-        if left < 0 and place:
-            return items[:place]
-    return items
 
 
 def fit_found(found: FoundTurns, page: Cursor, limit: int, asking: object) -> TurnsFound:
@@ -73,7 +67,7 @@ def fit_found(found: FoundTurns, page: Cursor, limit: int, asking: object) -> Tu
 
 def fit_conversation(page: Page, most: int = USUAL_TOKENS) -> Page:
     """The page, with long turns shortened, and with fewer of them if little would be left of each."""
-    room = most - _AROUND - size(page.model_copy(update={"turns": []}))
+    room = most - AROUND_A_LIST - size(page.model_copy(update={"turns": []}))
     turns = _shortened_turns(page.turns, room)
     end = page.offset + len(turns)
     notes = [*(page.notes or ()), *([_READ_WHOLE] if any(turn.shortened for turn in turns) else [])]
@@ -90,7 +84,7 @@ def fit_recalled(hits: Sequence[TurnRecalled], most: int = USUAL_TOKENS) -> Turn
     """The hits that fit, with what stands around them shortened to the same measure."""
     hits = [_with_fewer_files(hit) for hit in hits]
     sizes = [size(hit) for hit in hits]
-    kept, share = _shares(sizes, most - _AROUND, _LEAST_RECALLED)
+    kept, share = _shares(sizes, most - AROUND_A_LIST, _LEAST_RECALLED)
     pairs = zip(hits[:kept], sizes, strict=False)
     shown = [hit if taken <= share else _shortened_hit(hit, share) for hit, taken in pairs]
     notes = []
@@ -106,7 +100,7 @@ def fit_turn(turn: TurnRead, offset: int, most: int = USUAL_TOKENS) -> TurnRead:
     length = sum(len(getattr(turn, name) or "") for name in PARTS)
     if offset > 0 and offset >= length:
         raise InputError(f"offset {offset:,} is behind the end of the turn, at {length:,}", hint="begin at 0")
-    page, end = piece(turn, offset, most - _AROUND)
+    page, end = piece(turn, offset, most - AROUND_A_LIST)
     note = f"the turn goes on to {length}; ask again with offset={end} for more"
     return page.model_copy(
         update={"offset": offset or None, "next_offset": end, "notes": None if end is None else [note]}
@@ -132,11 +126,6 @@ def piece(turn: Shown, offset: int, most: int) -> tuple[Shown, int | None]:
         room -= tokens(written(shown))
         skipped, end = max(skipped - len(part), 0), end + len(shown)
     return bare.model_copy(update=taken), None if is_whole else end
-
-
-def size(answer: Answer) -> int:
-    """The tokens that an answer takes, or a part of one."""
-    return tokens(written(answer.structured()))
 
 
 def _shortened_turns(turns: Sequence[Shown], room: int) -> list[Shown]:

@@ -42,9 +42,9 @@ def visible_lines(text: str) -> list[str]:
     return [_UNSEEN.sub("", line) for line in text.splitlines()] or [""]
 
 
-def number(count: int, thing: str) -> str:
-    """How many there are of a thing."""
-    return f"{count} {thing}" if count == 1 else f"{count} {thing}s"
+def number(count: int, thing: str, things: str | None = None) -> str:
+    """How many there are of a thing; where its plural is no matter of an s, that is given."""
+    return f"{count} {thing if count == 1 else things or f'{thing}s'}"
 
 
 def counts(counted: Mapping[str, int]) -> str:

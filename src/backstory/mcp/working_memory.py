@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from backstory.actions.memory.working_memory import Chosen, WorkingMemory
 from backstory.mcp.answers import Answer
-from backstory.mcp.budget import tokens, written
-from backstory.mcp.wording import counts, every, fact, lines
+from backstory.mcp.budget import size, written
+from backstory.mcp.wording import counts, every, fact, lines, number
 from backstory.model.kinds.catalogue import KINDS
 from backstory.model.kinds.kind import Tier
 from backstory.model.project import Project
@@ -75,7 +75,7 @@ class WorkingMemoryTold(Answer):
 
 def told(memory: WorkingMemory, project: Project, max_tokens: int) -> WorkingMemoryTold:
     """The working memory in so many tokens: what was chosen last gives way until all of it fits."""
-    sizes = [_size(MemoryInMind.of(each)) for each in memory.chosen]
+    sizes = [size(MemoryInMind.of(each)) for each in memory.chosen]
     while sum(sizes) > max_tokens:
         sizes.pop()
     memory = _first(len(sizes), memory, max_tokens)
@@ -89,7 +89,7 @@ def told(memory: WorkingMemory, project: Project, max_tokens: int) -> WorkingMem
 def shown(answer: WorkingMemoryTold) -> str:
     """The memories below their tiers and types, after what was left out."""
     count = sum(len(each.memories) for each in answer.types)
-    memories = "1 memory" if count == 1 else f"{count} memories"
+    memories = number(count, "memory", "memories")
     return lines(
         f"{memories} to have in mind, {answer.tokens} of {answer.max_tokens} tokens.",
         f"project: {answer.project}",
@@ -118,7 +118,7 @@ def _told(memory: WorkingMemory, project: Project, max_tokens: int) -> WorkingMe
         far=memory.far or None,
         degraded=memory.degraded or None,
     )
-    return answer.model_copy(update={"tokens": _size(answer)})
+    return answer.model_copy(update={"tokens": size(answer)})
 
 
 def _by_type(chosen: Sequence[Chosen]) -> list[TypeInMind]:
@@ -150,7 +150,3 @@ def _memory(memory: MemoryInMind) -> str:
 
 def _text(value: object) -> str:
     return value if isinstance(value, str) else written(value)
-
-
-def _size(answer: Answer) -> int:
-    return tokens(written(answer.structured()))

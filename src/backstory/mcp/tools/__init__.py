@@ -6,6 +6,7 @@ from typing import Any, Final
 from backstory.mcp.tool import Tool
 from backstory.mcp.tools import (
     conversations,
+    graph,
     guide,
     ingest,
     maintenance,
@@ -25,6 +26,7 @@ TOOLS: Final[Mapping[str, Tool[Any, Any]]] = {
         *memory_extract.TOOLS,
         *memory_consolidate.TOOLS,
         *working.TOOLS,
+        *graph.TOOLS,
         *transcripts.TOOLS,
         *project_transcripts.TOOLS,
         *conversations.TOOLS,

@@ -17,6 +17,7 @@ from backstory.actions.transcripts.timeline import timeline
 from backstory.actions.transcripts.topics import search_topics
 from backstory.errors import InputError
 from backstory.mcp import transcript_render as render
+from backstory.mcp.budget import fitting
 from backstory.mcp.cursors import page_at
 from backstory.mcp.tool import Request, Tool
 from backstory.mcp.tools.transcript_arguments import (
@@ -31,7 +32,7 @@ from backstory.mcp.tools.transcript_arguments import (
 from backstory.mcp.tools.transcripts import TRANSCRIPTS
 from backstory.mcp.transcript_answers import ConversationsExported, TurnRecalled, TurnsFound, TurnsRecalled
 from backstory.mcp.transcript_export import TURNS, export_page, place_of
-from backstory.mcp.transcript_fitting import fit_found, fit_recalled, fitting
+from backstory.mcp.transcript_fitting import fit_found, fit_recalled
 from backstory.mcp.transcript_reports import (
     ConversationsCounted,
     ConversationsIndexed,

@@ -12,6 +12,7 @@ from backstory.actions.transcripts.browse import list_conversations
 from backstory.actions.transcripts.read import read_conversation, read_turn
 from backstory.actions.transcripts.search import search_turns
 from backstory.mcp import transcript_render as render
+from backstory.mcp.budget import fitting
 from backstory.mcp.cursors import Cursor, page_at
 from backstory.mcp.tool import CORE, Request, Tool
 from backstory.mcp.tools.transcript_arguments import (
@@ -28,7 +29,7 @@ from backstory.mcp.transcript_answers import (
     TurnRead,
     TurnsFound,
 )
-from backstory.mcp.transcript_fitting import fit_conversation, fit_found, fit_turn, fitting
+from backstory.mcp.transcript_fitting import fit_conversation, fit_found, fit_turn
 from backstory.model.project import ALL_PROJECTS, Scope
 
 TRANSCRIPTS: Final = "transcripts"

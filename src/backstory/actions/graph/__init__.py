@@ -1,0 +1,1 @@
+"""The graph: what is around something."""
