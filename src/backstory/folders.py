@@ -55,7 +55,7 @@ def allowed_path(text: str, base: Path | None, roots: Sequence[Path]) -> Path:
     """
     try:
         path = ((base or Path("/")) / Path(text).expanduser()).resolve()
-        inside = [each.resolve() for each in (*([base, worktree_of(base)] if base else ()), *roots)]
+        inside = {each.resolve(): None for each in (*([base, worktree_of(base)] if base else ()), *roots)}
     except (OSError, RuntimeError, ValueError) as error:
         raise InputError(f"{text!r} names no file: {error}", hint="give its absolute path") from error
     if base is None and not Path(text).expanduser().is_absolute():

@@ -30,7 +30,7 @@ def program(tmp_path_factory: pytest.TempPathFactory, folder: Path) -> Iterator[
         Exchange(DECISION, "Done. I fixed it by rounding once, and test_total passes now."),
     )
     program = Program(root / "home", CLAUDE_PROJECTS_DIR=str(root / "projects"))
-    assert program("index").exit_code == 0
+    assert program("index", "--all").exit_code == 0
     yield program
     program.stop()
 

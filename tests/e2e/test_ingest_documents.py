@@ -16,13 +16,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mcp import Client
 
+from backstory.actions.documents.files import MAX_BYTES
+from backstory.actions.documents.ingest import DocumentsIngested, ingest_documents
+from backstory.actions.documents.plans import Outcome
 from backstory.actions.memory.add import add_memory
 from backstory.actions.memory.consolidate import Wish, consolidate
 from backstory.actions.memory.delete import delete_memory
-from backstory.actions.memory.document_files import MAX_BYTES
-from backstory.actions.memory.document_plans import Outcome
 from backstory.actions.memory.get import get_memory
-from backstory.actions.memory.ingest_documents import DocumentsIngested, ingest_documents
 from backstory.actions.memory.search import search_memories
 from backstory.actions.memory.update import update_memory
 from backstory.engine import Engine, Work
@@ -592,6 +592,7 @@ class TestFiles:
         (docs / "folder").symlink_to(tmp_path)
         (docs / "itself.md").symlink_to(docs / "itself.md")
         os.mkfifo(docs / "pipe.md")
+        write(docs, "two\nlines.md", REQUIREMENTS.replace("SHOP", "TWO"))
         (docs / "no\udcfftext.md").write_text(REQUIREMENTS)
 
         done = ingest(engine, docs)
@@ -608,6 +609,7 @@ class TestFiles:
             "docs/itself.md": "it is a link that leads out of the folder",
             "docs/pipe.md": "it is no plain file",
             "docs/no\ufffdtext.md": "its name cannot be written down",
+            "docs/two\ufffdlines.md": "its name cannot be written down",
         }
 
     def test_a_document_that_cannot_be_read_now_keeps_its_memories_as_they_are(

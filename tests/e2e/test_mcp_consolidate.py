@@ -111,6 +111,7 @@ async def test_what_cannot_be_asked_is_refused_with_a_hint(connecting: Connectin
         for arguments in refused:
             assert "\nHint: " in await failure(client, "memory_consolidate", arguments), arguments
 
+        assert "`ids` is a list of 0" in await failure(client, "memory_consolidate", {"ids": []})
         assert "`limit` is 0" in await failure(client, "memory_consolidate", {"limit": 0})
         assert "must be one of" in await failure(client, "memory_consolidate", {"types": ["thought"]})
     assert "was changed since it was merged" in changed

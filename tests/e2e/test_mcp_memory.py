@@ -2,7 +2,9 @@
 
 import json
 from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -22,6 +24,7 @@ from backstory.model.project import Project
 
 from .calling import call, failure
 from .doubles import Choosy, Unreliable
+from .hosting import whole
 from .samples import least
 
 pytestmark = pytest.mark.anyio
@@ -352,3 +355,42 @@ async def test_a_hundred_changes_at_once_through_the_client_lose_none(client: Cl
             f"k{number}": number for number in own
         }
         assert shown["version"] == 1 + 2 * len(own)
+
+
+def test_a_hundred_operations_at_once_over_http_lose_nothing(tmp_path: Path) -> None:
+    """Everybody adds, changes, reads, finds and deletes; some memories are the same for all."""
+    with whole(tmp_path / "home") as process:
+
+        def told(tool: str, **arguments: object) -> dict[str, Any]:
+            answered = process.call(tool, {"project": "shop", **arguments}).json["result"]
+            assert not answered.get("isError"), answered
+            structured: dict[str, Any] = answered["structuredContent"]
+            return structured
+
+        shared = [told("memory_add", type="design", content=f"Shared note {n}.")["id"] for n in range(2)]
+
+        def work(number: int) -> str | None:
+            common = shared[number % 2]
+            match number % 5:
+                case 0:
+                    return str(told("memory_add", type="design", content=f"Note of worker {number}.")["id"])
+                case 1 | 2:
+                    told("memory_update", id=common, metadata={f"k{number}": number})
+                case 3:
+                    short_lived = told("memory_add", type="design", content=f"Gone {number}.")["id"]
+                    told("memory_delete", id=short_lived)
+                case _:
+                    told("memory_get", id=common)
+                    told("memory_search", query="note")
+            return None
+
+        with ThreadPoolExecutor(25) as pool:
+            added = [id for id in pool.map(work, range(100)) if id]
+
+        noted = [told("memory_get", id=id)["metadata"] for id in shared]
+        assert noted[0] | noted[1] == {f"k{n}": n for n in range(100) if n % 5 in (1, 2)}
+        assert sum(told("memory_get", id=id)["version"] for id in shared) == 2 + 40
+        statistics = told("memory_statistics")
+        assert (statistics["total"], statistics["deleted"]) == (22, 20)
+        assert all(told("memory_get", id=id) for id in added)
+        assert statistics["index"]["pending"].get("vectors", 0) == 0

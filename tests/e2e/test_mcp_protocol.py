@@ -23,13 +23,15 @@ from tests.e2e.counting import Counting
 
 pytestmark = pytest.mark.anyio
 
-#: What the six core tools, and all tools, may cost an agent, at four characters a token.
-CORE_TOKENS = 2_050
-ALL_TOKENS = 5_000
+#: What the eight core tools, and all tools, may cost an agent, at four characters a token.
+CORE_TOKENS = 2_800
+ALL_TOKENS = 8_000
 
 CORE = {
     "memory_search",
     "memory_add",
+    "memory_update",
+    "get_related",
     "search_conversations",
     "read_conversation",
     "get_context",
@@ -85,8 +87,21 @@ async def test_the_core_toolset_is_always_offered_and_others_on_wish(engine: Eng
 
     assert await shown() == CORE
     assert await shown("core") == CORE
-    assert await shown("memory") == CORE | {"memory_get", "memory_delete"}
-    assert await shown("maintenance") == CORE | {"memory_statistics"}
+    assert await shown("memory") == CORE | {
+        "memory_get",
+        "memory_delete",
+        "memory_bulk_add",
+        "memory_history",
+        "memory_extract",
+        "memory_consolidate",
+        "working_memory",
+    }
+    assert await shown("maintenance") == CORE | {
+        "memory_statistics",
+        "ingest_documents",
+        "export_memory",
+        "import_memory",
+    }
     assert await shown("conversations") == CORE | {
         "create_conversation",
         "add_turn",
@@ -190,7 +205,14 @@ async def test_annotations_are_honest(engine: Engine, era: str) -> None:
     writing = {name for name, each in hints.items() if each and not each.read_only_hint}
     assert writing == {
         "memory_add",
+        "memory_update",
+        "memory_bulk_add",
         "memory_delete",
+        "memory_extract",
+        "memory_consolidate",
+        "ingest_documents",
+        "export_memory",
+        "import_memory",
         "conversation_index",
         "create_conversation",
         "add_turn",
@@ -199,9 +221,20 @@ async def test_annotations_are_honest(engine: Engine, era: str) -> None:
         "delete_conversation",
     }
     destructive = {name for name, each in hints.items() if each and each.destructive_hint}
-    assert destructive == {"memory_delete", "delete_conversation"}
+    assert destructive == {
+        "memory_delete",
+        "memory_consolidate",
+        "import_memory",
+        "delete_conversation",
+    }
     idempotent = {name for name, each in hints.items() if each and each.idempotent_hint}
-    assert idempotent == destructive | {"conversation_index", "create_conversation", "update_conversation"}
+    assert idempotent == (destructive - {"memory_consolidate"}) | {
+        "memory_update",
+        "ingest_documents",
+        "conversation_index",
+        "create_conversation",
+        "update_conversation",
+    }
     assert all(each and each.open_world_hint is False for each in hints.values())
 
 

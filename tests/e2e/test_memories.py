@@ -412,6 +412,16 @@ def test_a_hundred_adds_and_searches_at_once_lose_nothing(engine: Engine) -> Non
     assert statistics(engine, SHOP).pending == {}
 
 
+def test_statistics_count_a_link_while_both_of_its_ends_are_there(engine: Engine) -> None:
+    other = remember(engine, "Payments are made once.")
+    remember(engine, "Keys are kept.", relationships=[Relationship(RelationshipType.RELATES_TO, other)])
+    with_both = statistics(engine, SHOP).links
+
+    delete_memory(engine, SHOP, other)
+
+    assert (with_both, statistics(engine, SHOP).links, statistics(engine, BANK).links) == (1, 0, 0)
+
+
 def test_statistics_tell_what_the_store_holds(engine: Engine) -> None:
     remember(engine, "one", type="design")
     remember(engine, "two", type="preference")

@@ -1,11 +1,14 @@
 """Changing, adding together, deleting and bringing back memories: by the actions, on embedded engines."""
 
+import json
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from backstory.actions.maintenance.statistics import statistics
 from backstory.actions.memory.add import add_memory
@@ -243,6 +246,64 @@ class TestUpdate:
         memory = get_memory(engine, SHOP, id).memory
         assert memory.metadata == {f"k{n}": n for n in range(100)}
         assert memory.version == 101
+
+
+@pytest.mark.parametrize(("was", "is_"), [(1, True), ([0, 1], [False, True]), (1, 1.5), ("1", 1)])
+def test_a_value_of_another_type_is_another_value(engine: Engine, was: object, is_: object) -> None:
+    id = keep(engine, "Retries are on.", on=was)
+
+    updated = update_memory(engine, SHOP, id, MemoryChange(metadata={"on": is_}))
+
+    assert updated.memory.version == 2
+    assert json.dumps(updated.memory.metadata["on"]) == json.dumps(is_)
+
+
+def test_everything_that_is_wrong_with_a_memory_is_told_at_once(engine: Engine) -> None:
+    wrong = NewMemory("requirement", " ", {"status": "draft", "priority": "Urgent"})
+
+    with pytest.raises(InputError) as raised:
+        add_memory(engine, SHOP, wrong)
+
+    for part in ("no content", "requirement_id is required", "use Draft", "priority must be one of"):
+        assert part in str(raised.value)
+
+
+keys = st.sampled_from(["a", "b", "c"])
+patches = st.none() | st.dictionaries(keys, st.none() | st.integers() | st.lists(st.text("xy", max_size=2)))
+changes = st.builds(
+    MemoryChange,
+    content=st.none() | st.sampled_from(["Carts.", "Carts are rows.", "Rows, carts."]),
+    metadata=patches,
+    importance=st.none() | st.sampled_from([0.0, 0.5, 1.0]),
+).filter(lambda change: change != MemoryChange())
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(changes, max_size=6))
+def test_any_changes_give_what_they_say_and_the_history_leads_back(
+    engine: Engine, wishes: list[MemoryChange]
+) -> None:
+    id = keep(engine, "Carts.", kept="as it is")
+    content, importance = "Carts.", 0.5
+    metadata: dict[str, object] = {"kept": "as it is"}
+    states = [(content, metadata, importance)]
+    for wish in wishes:
+        content = content if wish.content is None else wish.content
+        metadata = {**metadata, **(wish.metadata or {})}
+        metadata = {key: value for key, value in metadata.items() if value is not None}
+        importance = importance if wish.importance is None else wish.importance
+        states += [new] if (new := (content, metadata, importance)) != states[-1] else []
+
+        updated = update_memory(engine, SHOP, id, wish).memory
+
+        assert (updated.content, updated.metadata, updated.importance) == states[-1]
+        assert updated.version == len(states)
+    with engine.records.reading() as records:
+        kept = [*records.memories.versions(id), records.memories.live(SHOP, id)]
+    assert [(each.content, each.metadata, each.importance) for each in kept] == states
+    steps = memory_history(engine, SHOP, id, limit=100).steps
+    assert [each.version for each in reversed(steps)] == list(range(1, len(states) + 1))
+    assert all(each.changes for each in steps[:-1])
 
 
 class TestConflicts:

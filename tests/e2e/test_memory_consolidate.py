@@ -211,6 +211,14 @@ def test_what_cannot_be_undone_is_refused_with_a_reason(engine: Engine) -> None:
         unmerge(engine, SHOP, done.made.id)
 
 
+def test_a_folded_memory_is_not_deleted_since_undoing_the_merge_would_bring_it_back(engine: Engine) -> None:
+    keep, fold = two_alike(engine)
+    applied(engine)
+
+    with pytest.raises(NotFound, match=f"merged into {keep}"):
+        delete_memory(engine, SHOP, fold)
+
+
 def test_a_merge_is_undone_once(engine: Engine) -> None:
     two_alike(engine)
     (done,) = applied(engine)

@@ -252,6 +252,19 @@ def test_a_session_of_which_nothing_is_left_to_read_holds_nothing(engine: Engine
     assert (list(found.proposals), found.talk.total, found.talk.next_turn) == ([], 0, None)
 
 
+def test_it_is_said_that_the_middle_of_a_very_long_message_was_not_read(engine: Engine) -> None:
+    hidden = f"{'All is well. ' * 1_000}\n\n{DECISION}\n\n{'All is well. ' * 1_000}"
+    log = "2026-03-01 12:00:00 started\n" * 1_000
+
+    cut = extract_memories(engine, SHOP, Wish(text=hidden), Work())
+    whole = extract_memories(engine, SHOP, Wish(text=f"{log}\n{DECISION}"), Work())
+
+    assert DECISION not in [each.candidate.content for each in cut.proposals]
+    assert ["beginning and the end" in note for note in cut.notes] == [True]
+    assert DECISION in [each.candidate.content for each in whole.proposals]
+    assert whole.notes == []
+
+
 def test_an_answer_keeps_to_its_size_and_says_what_was_cut(engine: Engine) -> None:
     turns = [Said(f"We decided to use tool{n} for part{n} {'very ' * 150}often.", "Ok.") for n in range(40)]
     keep(engine, held("long"), *turns)

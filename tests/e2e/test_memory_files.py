@@ -18,13 +18,13 @@ from hypothesis import strategies as st
 from backstory.actions.memory.add import add_memory
 from backstory.actions.memory.adding import first_version
 from backstory.actions.memory.delete import delete_memory
-from backstory.actions.memory.export_memories import export_memories
 from backstory.actions.memory.get import get_memory
-from backstory.actions.memory.import_memories import Imported, Outcome, import_memories
-from backstory.actions.memory.import_plan import Wish
 from backstory.actions.memory.search import search_memories
 from backstory.actions.memory.unmerge import unmerge
 from backstory.actions.memory.update import update_memory
+from backstory.actions.portable.export_memories import export_memories
+from backstory.actions.portable.import_memories import Imported, Outcome, import_memories
+from backstory.actions.portable.import_plan import Wish
 from backstory.actions.projection.upkeep import upkeep
 from backstory.engine import Engine, Work
 from backstory.errors import Cancelled, InputError, StoreTooNew
@@ -121,6 +121,15 @@ def written(engine: Engine, *lines: object, memories: int | None = None) -> Path
 
 
 VERSION = {"content": "Orders.", "metadata": {}, "importance": 1, "written_at": "2026-01-01T00:00:00Z"}
+FOLDED = {"operation": "folded", "version": 1, "at": "2026-01-01T00:00:00Z"}
+MERGE = {
+    "id": "9e3d7c1a-0b52-4f0e-8d61-2a4c6e8f0b13",
+    "version": 2,
+    "folded": ["121c33c0-38e8-463b-896a-9a9530dc801d"],
+    "before": {"3b3bbfc5-c6ee-47ed-a79e-8f7c2d55b968": 1, "121c33c0-38e8-463b-896a-9a9530dc801d": 1},
+    "why": "alike",
+    "at": "2026-01-01T00:00:00Z",
+}
 
 
 def line(**parts: object) -> dict[str, object]:
@@ -262,6 +271,22 @@ def test_keep_both_adds_copies_that_are_linked_to_each_other(source: Engine, tar
     assert again.outcomes == Counter({Outcome.PRESENT: 2})
 
 
+def test_a_copy_that_was_changed_stays_so_when_the_file_is_read_in_again(
+    source: Engine, target: Engine
+) -> None:
+    id = remember(source, "Orders go through the outbox.")
+    moved(source, target)
+    update_memory(target, SHOP, id, MemoryChange(content="Orders go through a queue."))
+    moved(source, target, on_conflict=OnConflict.KEEP_BOTH)
+    (copy,) = set(chosen(target, SHOP)) - {id}
+    update_memory(target, SHOP, copy, MemoryChange(content="Orders went through the outbox."))
+
+    again = moved(source, target, on_conflict=OnConflict.KEEP_BOTH)
+
+    assert again.outcomes == Counter({Outcome.SKIPPED: 1})
+    assert content(target, copy) == "Orders went through the outbox."
+
+
 def test_fail_stores_nothing_and_names_what_differs(source: Engine, target: Engine) -> None:
     id = remember(source, "Prices are in cents.")
     moved(source, target)
@@ -291,6 +316,25 @@ def test_a_merge_can_be_undone_where_it_was_read_in(source: Engine, target: Engi
 
     assert content(target, str(kept)) == "Prices are in cents."
     assert content(target, str(folded)) == "All prices are in cents."
+
+
+def test_overwriting_what_was_folded_brings_its_links_back(source: Engine, target: Engine) -> None:
+    orders, payments = ("component", {"name": "orders"}), ("component", {"name": "payments"})
+    kept, folded = uuid4(), uuid4()
+    both = [
+        Step("add", 0, 0, kept, "shop", orders, "Orders take money.", 0.5),
+        Step("add", 0, 0, folded, "shop", payments, "Payments.", 0.5),
+    ]
+    live(source.records, both)
+    remember(source, "The shop.", type="component", metadata={"name": "shop", "dependencies": ["payments"]})
+    remember(source, "Money is asked for.", relationships=[Relationship(DEPENDS_ON, MemoryId(str(folded)))])
+    moved(source, target)
+    live(target.records, [*both, Step("merge", 0, 1, uuid4(), "shop", orders, "Orders and payments.", 0.5)])
+    assert links(target) != links(source)
+
+    moved(source, target, on_conflict=OnConflict.OVERWRITE)
+
+    assert links(target) == links(source)
 
 
 def test_who_names_a_memory_is_linked_to_it_wherever_they_meet(source: Engine, target: Engine) -> None:
@@ -474,6 +518,17 @@ MISTAKES: dict[str, tuple[object, str]] = {
         line(versions=[{**VERSION, "version": 1}]),
         "`versions` must be older than the present one",
     ),
+    "too many uses": (line(used=2**63), "`used` must be a whole number from 0 to"),
+    "before all time": (line(created_at="0001-01-01T00:00:00+14:00"), "`created_at` must be a time between"),
+    "after all time": (line(deleted_at="9999-12-31T00:00:00Z"), "`deleted_at` must be a time between"),
+    "folded into nothing": (line(audit=[{**FOLDED, "details": {}}]), "`audit[0].details.into` is missing"),
+    "folded into nobody": (
+        line(audit=[{**FOLDED, "details": {"into": "it"}}]),
+        "`audit[0].details.into` must be a UUID",
+    ),
+    "a merge of nobody": (line(merges=[{**MERGE, "folded": ["it"]}]), "`merges[0].folded` must be a list of"),
+    "a merge without versions": (line(merges=[{**MERGE, "before": {}}]), "a merge must have the versions"),
+    "a merge of a version that is not there": (line(merges=[MERGE]), "a merge must have the versions"),
 }
 
 

@@ -1,5 +1,6 @@
 """What is around something, as an agent asks for it."""
 
+import json
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
@@ -14,11 +15,13 @@ from backstory.actions.transcripts.choosing import Wish
 from backstory.actions.transcripts.ingest import ingest_transcripts
 from backstory.engine import Engine, Work
 from backstory.folders import project_of
+from backstory.mcp.budget import USUAL_TOKENS
 from backstory.mcp.face import Face
 from backstory.mcp.server import create_server
 from backstory.model.graph import RelationshipType
 from backstory.model.memory import MemoryId, NewMemory, Relationship
 from backstory.model.project import Project
+from backstory.model.tokens import tokens
 from backstory.wiring import open_engine
 
 from .calling import call, failure
@@ -133,6 +136,24 @@ async def test_something_with_thousands_of_links_is_answered_and_says_that_there
 
     assert len(answer["related"]) == len(answer["edges"]) == 20
     assert answer["notes"]
+
+
+async def test_an_answer_is_no_longer_than_an_agent_sees_whole_and_says_what_it_left_out(
+    engine: Engine, connecting: Connecting
+) -> None:
+    hub = keep(engine, "component", name="core")
+    links = [Relationship(RelationshipType.DEPENDS_ON, MemoryId(hub))]
+    titled = [{"title": f"Module {n} uses {'-'.join(['very'] * 40)} much of it."} for n in range(200)]
+    new = [Item(NewMemory("design", "So it is.", each, relationships=links)) for each in titled]
+    add_memories(engine, SHOP, new)
+    async with connecting as client:
+        answer = await call(client, "get_related", entity="core", limit=200)
+
+    shown = {hub, *ids(answer)}
+    assert tokens(json.dumps(answer)) <= USUAL_TOKENS
+    assert 1 < len(shown) < 201
+    assert all({edge["start"], edge["end"]} <= shown for edge in answer["edges"])
+    assert any("length" in note for note in answer["notes"])
 
 
 async def test_a_file_leads_to_the_session_that_touched_it(tmp_path: Path) -> None:

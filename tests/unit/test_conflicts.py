@@ -103,6 +103,11 @@ def test_what_cannot_hold_together_is_a_contradiction_and_says_what_differs(
         ("The API supports JSON.", "The API supports XML."),
         ("get_user is not thread-safe.", "get_order is thread-safe."),
         ("Use a context manager for folders.", "Use a context manager for transactions."),
+        (
+            "Calls to the reports service time out after 21 seconds.",
+            "Calls to the returns service time out after 21 seconds.",
+        ),
+        ("The billing worker calls the shipping worker.", "The shipping worker calls the billing worker."),
     ],
 )
 def test_the_same_words_about_another_thing_are_no_conflict(new: str, old: str) -> None:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from backstory.actions.memory.document_items import SAID, first_version, next_version
+from backstory.actions.documents.items import SAID, first_version, next_version
 from backstory.analysis.documents.reading import parsed
 from backstory.analysis.documents.values import ParsedItem
 from backstory.model.memory import Memory

@@ -303,6 +303,12 @@ def test_news_of_a_test_that_passes_is_no_failure() -> None:
     assert nothing_in(("and?", "`test_due_date` no longer fails, and test_sum passes as well."))
 
 
+def test_the_complaint_of_a_linter_is_no_failed_test() -> None:
+    report = "  \u2716 The assignment should not be in an expression. \n\nFound 1 error."
+
+    assert extract(talk(("go", "Hm.")), {1: report}) == []
+
+
 def test_a_talk_that_came_to_something_has_a_summary() -> None:
     (session,) = found(
         ("Please add an importer for price lists. Let's keep the parser synchronous.", "Okay."),

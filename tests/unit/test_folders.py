@@ -225,3 +225,8 @@ def test_what_names_no_file_is_refused_with_what_to_do(tmp_path: Path, path: str
         allowed_path(path, tmp_path, ())
 
     assert refused.value.hint
+
+
+def test_who_names_a_path_outside_is_told_each_folder_once(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"may be used: [^,]+$"):
+        allowed_path("/elsewhere/notes.md", tmp_path, [tmp_path])

@@ -1,6 +1,8 @@
 """What is told of a call to those who watch: shapes and durations, never what was said."""
 
+import json
 from collections.abc import Iterator
+from functools import reduce
 from pathlib import Path
 
 import pytest
@@ -175,6 +177,13 @@ def test_a_header_that_tells_nothing_sensible_is_left_out(headers: dict[str, str
     assert Caller.from_headers(headers) == Caller(None, None, None)
 
 
+def nested(levels: int) -> dict[str, object]:
+    """An object in an object in an object."""
+    return reduce(lambda inner, _: {"in": inner}, range(levels - 1), dict[str, object]())
+
+
+DEEP = nested(300)
+
 MISTAKES: list[tuple[str, dict[str, object], list[str]]] = [
     ("memory_add", {"content": "x"}, ["`type` is missing"]),
     ("memory_add", {"type": "design"}, ["`content` is missing"]),
@@ -214,6 +223,9 @@ MISTAKES: list[tuple[str, dict[str, object], list[str]]] = [
     ("memory_search", {"query": "x", "from": "yesterday"}, ["'yesterday' is no time", "2026-03-01"]),
     ("memory_search", {"query": "x", "cursor": "garbage"}, ["cursor is damaged", "search again"]),
     ("memory_search", {"query": "\ud800"}, ["not valid Unicode"]),
+    ("memory_search", {"query": "x", "metadata": '{"a": "\\ud800"}'}, ["not valid Unicode"]),
+    ("memory_add", {"type": "design", "content": "x", "metadata": DEEP}, ["nested more than", "JSON text"]),
+    ("memory_add", {"type": "design", "content": "x", "metadata": json.dumps(DEEP)}, ["nested more than"]),
     ("memory_search", {"query": "x", "project": "\0"}, ["cannot name a project"]),
     ("memory_search", {"query": "x", "metadata": "{" * 5}, ["`metadata` is", "an object"]),
     ("memory_get", {"id": "nope"}, ["no memory nope"]),
@@ -228,6 +240,18 @@ def test_odd_texts_are_searched_for_without_a_failure(engine: Engine, text: str)
     arguments = {"query": text, "session_id": text[:200], "metadata": {text[:200]: text[:200]}}
 
     assert perform(face, "memory_search", arguments, Caller(), Work()).error is None
+
+
+def test_what_is_nested_as_deep_as_is_allowed_can_be_read_again(engine: Engine) -> None:
+    face = Face(engine, default_project="shop")
+    new = {"type": "design", "content": "deep down", "metadata": nested(100)}
+
+    added = perform(face, "memory_add", new, Caller(), Work()).structured
+    assert added is not None
+    gotten = perform(face, "memory_get", {"id": added["id"]}, Caller(), Work()).structured
+
+    assert gotten is not None
+    assert gotten["metadata"] == new["metadata"]
 
 
 @pytest.mark.parametrize(("tool", "arguments", "words"), MISTAKES)

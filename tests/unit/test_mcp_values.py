@@ -102,7 +102,9 @@ def test_hits_that_fit_are_left_as_they_are() -> None:
 
 
 def test_a_hundred_hits_say_what_they_are_before_what_their_scores_are_made_of() -> None:
-    sentence = "Sums of money are kept as whole cents, because floats lost a cent in an invoice of March 2024."
+    sentence = (
+        "Sums of money are kept as whole cents, because floats lost a cent in an invoice of March 2024."
+    )
 
     answer = fit_hits([hit(number, sentence) for number in range(100)])
 

@@ -229,6 +229,32 @@ def test_a_folded_memory_that_is_brought_back_takes_its_links_back(store: Transa
     assert seen(store) == before == {"folded RELATES_TO third", "other RELATES_TO folded"}
 
 
+def test_a_link_that_a_field_asks_for_is_back_when_what_stood_in_its_place_is_gone(
+    store: Transaction,
+) -> None:
+    keep(store, design("a"), design("b"), design("c", related_requirements=["a"]))
+    link(store, "c", "b")
+    before = state(store)
+
+    undo(store, merge(store, "a", "b"))
+
+    assert state(store) == before
+
+
+def test_a_kept_memory_that_is_deleted_and_brought_back_has_the_links_of_the_folded(
+    store: Transaction,
+) -> None:
+    keep(store, *map(design, "abc"))
+    link(store, "c", "b")
+    merge(store, "a", "b")
+    kept = store.memories.live(SHOP, "a")
+
+    store.memories.delete(kept, NOW + timedelta(days=2))
+    store.merges.bring_back(kept, passage_of(kept), NOW + timedelta(days=3))
+
+    assert seen(store) == {"c RELATES_TO a"}
+
+
 def test_history_tells_of_a_merge_and_of_its_undoing(store: Transaction) -> None:
     keep(store, design("a"), design("b"))
     made = merge(store, "a", "b")

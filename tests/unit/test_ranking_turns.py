@@ -85,7 +85,7 @@ def test_a_turn_of_a_live_conversation_is_filtered_by_its_user_its_thread_and_it
 
     assert passage.labels["user"] == ["u1"]
     assert passage.labels["thread"] == ["t1"]
-    assert passage.labels["metadata"] == ["game=40k", "ranked=true", "round=2"]
+    assert passage.labels["metadata"] == ['"game": "40k"', '"ranked": true', '"round": 2']
     assert passage.labels["room"] == conversation_passage(ROOM, "key").labels["room"] == ["#club"]
 
 

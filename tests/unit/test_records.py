@@ -140,9 +140,10 @@ def test_words_are_found_only_inside_the_scope_and_its_conditions(records: Recor
     assert set(found(records, words, Where(ALL_PROJECTS))) == {ours.id, theirs.id}
     assert found(records, words, Where(BANK)) == [theirs.id]
     assert found(records, words, Where(ALL_PROJECTS, [AnyOf("type", ["design"])])) == [ours.id]
-    assert found(records, words, Where(ALL_PROJECTS, [AnyOf("metadata", ["area=money"])])) == [ours.id]
+    assert found(records, words, Where(ALL_PROJECTS, [AnyOf("metadata", ['"area": "money"'])])) == [ours.id]
     assert (
-        found(records, words, Where(SHOP, [AnyOf("type", ["design"]), AnyOf("metadata", ["area=x"])])) == []
+        found(records, words, Where(SHOP, [AnyOf("type", ["design"]), AnyOf("metadata", ['"area": "x"'])]))
+        == []
     )
     until = Between(at_most=early.timestamp())
     assert found(records, words, Where(ALL_PROJECTS, numbers={"created_at": until})) == [ours.id]
@@ -254,6 +255,28 @@ def test_a_store_that_kept_memories_alone_learns_to_keep_conversations(tmp_path:
         assert transaction.conversations.counts(ALL_PROJECTS).conversations == 0
         assert transaction.transcript_files.counts().files == 0
         assert transaction.store.get("schema_version") == str(SCHEMA_VERSION)
+
+
+def test_an_older_store_learns_of_names_and_of_labels_with_types(tmp_path: Path) -> None:
+    path = tmp_path / "backstory.db"
+    wanted = memory("Paid once.", type="requirement", metadata={"requirement_id": "REQ-SHOP-1", "n": 7})
+    design = memory("Keys.", metadata={"related_requirements": ["REQ-SHOP-1"], "done": True})
+    with Records.open(path) as records:
+        keep(records, wanted)
+        keep(records, design)
+        with records._connected(Begin.DURABLE) as connection:
+            connection.execute(schema.links.delete())
+            connection.execute(schema.memory_names.delete())
+            connection.execute(schema.memory_references.delete())
+            old = {"metadata": ["requirement_id=REQ-SHOP-1", "n=7", "done=true"], "type": ["requirement"]}
+            connection.execute(schema.passages.update().values(labels=old))
+            store.Store(connection).put("schema_version", "3")
+
+    with Records.open(path) as records, records.reading() as transaction:
+        (edge,) = transaction.links.edges_at([wanted.id])
+        passage = transaction.passages.find([wanted.id])[wanted.id]
+    assert (edge.start.id, edge.end.id) == (design.id, wanted.id)
+    assert passage.labels["metadata"] == ['"requirement_id": "REQ-SHOP-1"', '"n": 7', '"done": true']
 
 
 def test_a_step_that_fails_leaves_the_old_version(tmp_path: Path) -> None:

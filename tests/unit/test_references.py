@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backstory.model.graph import RelationshipType
@@ -166,6 +166,7 @@ def named_by(design: Memory) -> list[object]:
     return named if isinstance(named, list) else []
 
 
+@settings(deadline=None)  # each opens a store
 @given(st.lists(st.tuples(st.integers(0, 3), numbers, st.lists(numbers, max_size=3)), max_size=12))
 def test_links_are_those_of_the_fields_whatever_came_before(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[int, int, list[int]]]

@@ -31,7 +31,8 @@ _RUNNERS: Final = [
             r"^[ \t]*(?:FAIL|\u00d7|\u2717)[ \t]+(?P<file>[\w./\\-]+\.\w+) > (?P<name>[^\n]+?)"
             r"(?: \d+ms)?[ \t\r]*$"
         ),
-        r"^[ \t]*(?:\u2715|\u2717|\u2716) (?P<name>[^\n(]+?)(?: \(\d+ ?ms\))?[ \t\r]*$",
+        # Linters put the same sign before sentences, which end with a full stop.
+        r"^[ \t]*(?:\u2715|\u2717|\u2716) (?P<name>[^\n(]+?)(?<![.\s])(?: \(\d+ ?ms\))?[ \t\r]*$",
         r"^[ \t]*--- FAIL: (?P<name>\w[\w/]*)(?: \([\d.]+s\))?",
         r"^test (?P<name>[\w:]+) \.\.\. FAILED",
         r"^(?P<name>[A-Z]\w*(?:Test|Tests|Spec|IT) > [^\n]+?)(?:\(\))? FAILED[ \t\r]*$",

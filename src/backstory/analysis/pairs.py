@@ -70,13 +70,26 @@ class Pair:
 
     @property
     def apart(self) -> bool:
-        """Whether the claims are about two things, by their first terms or by a word for their scope."""
+        """Whether the claims are about two things: by their first terms, their order, or their scope."""
         return (
             self.other_scope
             or _narrows(self.new, self.old)
             or _narrows(self.old, self.new)
             or self._other_lead
+            or self._exchanged
         )
+
+    @property
+    def _exchanged(self) -> bool:
+        """Whether two terms change places and all other words stay: who calls whom is the other way round."""
+        new, old = self.new.terms, self.old.terms
+        if len(new) != len(old) or self.new.leads != self.old.leads:
+            return False
+        other = [place for place in range(len(new)) if new[place] != old[place]]
+        if len(other) != 2:
+            return False
+        first, second = other
+        return new[first] == old[second] and new[second] == old[first]
 
     @property
     def same_purpose(self) -> bool:
@@ -155,6 +168,16 @@ def _chooses_a_name(claim: Claim) -> bool:
 
 def _in_common(new: Sequence[str], old: Sequence[str]) -> list[tuple[int, int]]:
     """The places of the most terms that both have in the same order."""
+    first = next(
+        (place for place, (one, other) in enumerate(zip(new, old, strict=False)) if one != other), None
+    )
+    if first is None:
+        return [(place, place) for place in range(min(len(new), len(old)))]
+    rest = _in_common_further(new[first:], old[first:])
+    return [(place, place) for place in range(first)] + [(i + first, j + first) for i, j in rest]
+
+
+def _in_common_further(new: Sequence[str], old: Sequence[str]) -> list[tuple[int, int]]:
     longest = [[0] * (len(old) + 1) for _ in range(len(new) + 1)]
     for i, j in product(reversed(range(len(new))), reversed(range(len(old)))):
         same = new[i] == old[j]

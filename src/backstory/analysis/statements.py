@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Final
 
-from backstory.analysis.sentences import Kind, Piece, pieces
+from backstory.analysis.sentences import LOOKED_AT, Kind, Piece, pieces
 
 _QUOTED_LINE = re.compile(r"\s{0,3}>")
 _LOG_LINE = re.compile(
@@ -116,6 +116,11 @@ def statements(message: str) -> list[Statement]:
             start, at = place
             found.append(Statement(plain(text), message[start:at], under, start))
     return found
+
+
+def has_unread_middle(message: str) -> bool:
+    """Whether a message is so long that `statements` leaves out what stands in its middle."""
+    return len(message) > LOOKED_AT and len(_own_words(message)) > LOOKED_AT
 
 
 def parts(whole: Statement) -> list[Statement]:

@@ -7,7 +7,7 @@ The process checks it, does it and writes the answer's text.
 import json
 import sys
 from collections.abc import Mapping
-from typing import IO, Final
+from typing import IO
 
 import click
 
@@ -15,15 +15,11 @@ from backstory.cli.asking import as_json, ask, in_one_project, in_project
 from backstory.cli.memory_consolidate import consolidate
 from backstory.cli.memory_extract import extract
 from backstory.cli.memory_files import export, import_
+from backstory.cli.options import STANDARD_INPUT, in_pages, kept_between, of_types
 from backstory.errors import InputError
 from backstory.model.graph import RelationshipType
 from backstory.model.kinds.catalogue import KINDS
 from backstory.model.memory import DEFAULT_IMPORTANCE
-from backstory.model.search import DEFAULT_LIMIT, MAX_LIMIT
-
-STANDARD_INPUT: Final = "-"
-
-memory_type = click.Choice(list(KINDS))
 
 
 def entry(text: str) -> tuple[str, object]:
@@ -103,7 +99,7 @@ links = click.option(
 
 
 @memory.command(epilog=f"Types: {', '.join(KINDS)}.")
-@click.argument("type", type=memory_type, metavar="TYPE")
+@click.argument("type", type=click.Choice(list(KINDS)), metavar="TYPE")
 @click.argument("content")
 @a_metadata_entry
 @all_metadata
@@ -185,13 +181,7 @@ def get(**given: object) -> None:
 
 @memory.command()
 @click.argument("id")
-@click.option(
-    "--limit",
-    type=click.IntRange(1, MAX_LIMIT),
-    metavar="NUMBER",
-    help=f"How many steps, at most {MAX_LIMIT}. Default: {DEFAULT_LIMIT}.",
-)
-@click.option("--cursor", metavar="CURSOR", help="Go on where the answer before said there is more.")
+@in_pages("How many steps")
 @in_project
 @as_json
 def history(**given: object) -> None:
@@ -201,18 +191,8 @@ def history(**given: object) -> None:
 
 @memory.command(epilog=f"Types: {', '.join(KINDS)}.")
 @click.argument("query")
-@click.option(
-    "--type",
-    "types",
-    type=memory_type,
-    multiple=True,
-    metavar="TYPE",
-    help="Only memories of this type; may be repeated.",
-)
-@click.option(
-    "--from", "from", metavar="TIME", help="Only what was kept then or later: 2026-01-31, or with a time."
-)
-@click.option("--to", "to", metavar="TIME", help="Only what was kept until then.")
+@of_types(KINDS)
+@kept_between
 @click.option(
     "--metadata",
     type=entry,
@@ -220,13 +200,7 @@ def history(**given: object) -> None:
     metavar="KEY=VALUE",
     help="Only memories with this metadata entry; may be repeated.",
 )
-@click.option(
-    "--limit",
-    type=click.IntRange(1, MAX_LIMIT),
-    metavar="NUMBER",
-    help=f"How many, at most {MAX_LIMIT}. Default: {DEFAULT_LIMIT}.",
-)
-@click.option("--cursor", metavar="CURSOR", help="Go on where the answer before said there is more.")
+@in_pages()
 @in_project
 @as_json
 def search(metadata: tuple[tuple[str, object], ...], **given: object) -> None:

@@ -3,7 +3,9 @@
 import click
 
 from backstory.cli.asking import as_json, ask, in_one_project
+from backstory.cli.options import of_types
 from backstory.model.kinds.catalogue import KINDS
+from backstory.model.merge import DEFAULT_MERGES, MAX_MERGES
 
 
 @click.command(epilog=f"Types: {', '.join(KINDS)}.")
@@ -11,15 +13,13 @@ from backstory.model.kinds.catalogue import KINDS
     "--id", "ids", multiple=True, metavar="ID", help="Only this memory and others named so; repeat it."
 )
 @click.option("--query", metavar="TEXT", help="Only memories about this.")
+@of_types(KINDS)
 @click.option(
-    "--type",
-    "types",
-    type=click.Choice(list(KINDS)),
-    multiple=True,
-    metavar="TYPE",
-    help="Only memories of this type; may be repeated.",
+    "--limit",
+    type=click.IntRange(1, MAX_MERGES),
+    metavar="NUMBER",
+    help=f"Merges at most. Default: {DEFAULT_MERGES}.",
 )
-@click.option("--limit", type=click.IntRange(1, 200), metavar="NUMBER", help="Merges at most. Default: 20.")
 @click.option("--apply", is_flag=True, help="Make the merges; without this they are only shown.")
 @click.option("--undo", metavar="MERGE", help="Take this merge back instead.")
 @click.option("--list", "list_merges", is_flag=True, help="Show the last merges instead.")

@@ -1,31 +1,22 @@
 """`backstory memory extract`: find what is worth remembering in a session or a text, and keep it if asked."""
 
 import sys
-from typing import Final
 
 import click
 
 from backstory.cli.asking import as_json, ask, in_one_project
-from backstory.model.candidate import EXTRACTED_TYPES
-
-STANDARD_INPUT: Final = "-"
+from backstory.cli.options import STANDARD_INPUT, of_types
+from backstory.model.candidate import EXTRACTED_TYPES, USUAL_CONFIDENCE
 
 
 @click.command(epilog=f"Types: {', '.join(EXTRACTED_TYPES)}.")
 @click.argument("id")
-@click.option(
-    "--type",
-    "types",
-    type=click.Choice(EXTRACTED_TYPES),
-    multiple=True,
-    metavar="TYPE",
-    help="Only memories of this type; may be repeated.",
-)
+@of_types(EXTRACTED_TYPES)
 @click.option(
     "--min-confidence",
     type=click.FloatRange(0, 1),
     metavar="NUMBER",
-    help="Only what is at least so sure, from 0 to 1. Default: 0.5.",
+    help=f"Only what is at least so sure, from 0 to 1. Default: {USUAL_CONFIDENCE}.",
 )
 @click.option(
     "--from-turn",

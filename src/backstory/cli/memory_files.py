@@ -10,6 +10,7 @@ from typing import Final
 import click
 
 from backstory.cli.asking import as_json, ask, in_project
+from backstory.cli.options import kept_between, of_types
 from backstory.model.kinds.catalogue import KINDS
 from backstory.model.portable import OnConflict
 
@@ -18,18 +19,8 @@ A_FILE: Final = click.Path(path_type=Path, dir_okay=False)
 
 @click.command(epilog=f"Types: {', '.join(KINDS)}.")
 @click.argument("file", type=A_FILE, required=False)
-@click.option(
-    "--type",
-    "types",
-    type=click.Choice(list(KINDS)),
-    multiple=True,
-    metavar="TYPE",
-    help="Only memories of this type; may be repeated.",
-)
-@click.option(
-    "--from", "from", metavar="TIME", help="Only what was kept then or later: 2026-01-31, or with a time."
-)
-@click.option("--to", "to", metavar="TIME", help="Only what was kept until then.")
+@of_types(KINDS)
+@kept_between
 @click.option(
     "--metadata-json", "metadata", metavar="OBJECT", help="Only memories with these values in their metadata."
 )

@@ -6,8 +6,9 @@ As in `memory`, an option has the name of the tool's argument, and the process d
 import click
 
 from backstory.cli.asking import as_json, ask, in_any_project, in_project
+from backstory.cli.options import in_pages
 from backstory.model.conversation import Role
-from backstory.model.search import DEFAULT_LIMIT, MAX_LIMIT
+from backstory.model.search import MAX_LIMIT
 
 
 @click.command()
@@ -57,13 +58,7 @@ def index(folder: str | None, **given: object) -> None:
     "--from", "from", metavar="TIME", help="Only what was said then or later: 2026-01-31, or with a time."
 )
 @click.option("--to", "to", metavar="TIME", help="Only what was said until then.")
-@click.option(
-    "--limit",
-    type=click.IntRange(1, MAX_LIMIT),
-    metavar="NUMBER",
-    help=f"How many, at most {MAX_LIMIT}. Default: {DEFAULT_LIMIT}.",
-)
-@click.option("--cursor", metavar="CURSOR", help="Go on where the answer before said there is more.")
+@in_pages()
 @in_any_project
 @as_json
 def search(**given: object) -> None:

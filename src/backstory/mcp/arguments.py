@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from backstory.errors import InputError
 from backstory.mcp.schemas import Schema, lean_schema
+from backstory.model.memory import MAX_LEVELS, is_deep
 
 #: Mistakes told at once; who makes more has misread the tool.
 _MOST_MISTAKES: Final = 5
@@ -36,8 +37,9 @@ def names_of(model: type[Arguments]) -> Collection[str]:
 
 def read_arguments(model: type[Checked], raw: Mapping[str, object]) -> Checked:
     """The checked arguments; raises `InputError` that says what is wrong and what would be right."""
-    _check_text(raw)
     given = {name: _parsed(model, name, value) for name, value in raw.items() if value is not None}
+    _check_depth(given)
+    _check_text(given)
     try:
         return model.model_validate(given)
     except ValidationError as mistakes:
@@ -47,14 +49,20 @@ def read_arguments(model: type[Checked], raw: Mapping[str, object]) -> Checked:
     raise InputError("; ".join(dict.fromkeys(what for what, _ in found)), hint="; ".join(hints) or None)
 
 
-def _check_text(raw: Mapping[str, object]) -> None:
+def _check_depth(given: object) -> None:
+    if is_deep(given):
+        raise InputError(
+            f"the arguments are nested more than {MAX_LEVELS} levels deep",
+            hint="keep what is deep as the JSON text of it",
+        )
+
+
+def _check_text(given: Mapping[str, object]) -> None:
     """Half a surrogate pair is text to Python alone: no engine takes it, and no answer can carry it."""
     try:
-        json.dumps(raw, ensure_ascii=False, default=str).encode()
-    except (UnicodeEncodeError, RecursionError) as error:
-        raise InputError(
-            "the arguments are not valid Unicode text, or nested too deeply", hint="remove lone surrogates"
-        ) from error
+        json.dumps(given, ensure_ascii=False, default=str).encode()
+    except UnicodeEncodeError as error:
+        raise InputError("the arguments are not valid Unicode text", hint="remove lone surrogates") from error
 
 
 def _parsed(model: type[Arguments], name: str, value: object) -> object:

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Final
 
-from backstory.actions.memory.document_files import PassedOver
-from backstory.actions.memory.document_plans import Outcome, ProblemIn, Step
-from backstory.actions.memory.ingest_documents import DocumentsIngested
+from backstory.actions.documents.files import PassedOver
+from backstory.actions.documents.ingest import DocumentsIngested
+from backstory.actions.documents.plans import Outcome, ProblemIn, Step
 from backstory.mcp.answers import Answer
 from backstory.mcp.budget import fitting
 from backstory.mcp.wording import every, lines, number

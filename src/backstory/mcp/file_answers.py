@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from backstory.actions.memory.export_memories import Exported
-from backstory.actions.memory.import_memories import Imported, Outcome
+from backstory.actions.portable.export_memories import Exported
+from backstory.actions.portable.import_memories import Imported, Outcome
 from backstory.mcp.answers import Answer
 from backstory.mcp.wording import counts, every, lines, number
 

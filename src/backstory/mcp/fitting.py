@@ -39,6 +39,8 @@ def fit_memory(whole: MemoryShown, offset: int, most: int = USUAL_TOKENS) -> Mem
             f"offset {offset:,} is behind the end of the content, after {len(whole.content):,} characters",
             hint="begin at 0",
         )
+    if offset:  # what is known of it stood on the first page
+        whole = whole.model_copy(update={"metadata": None, "relationships": [], "references": None})
     around = _size(whole.model_copy(update={"content": ""}))
     page = beginning(whole.content[offset:], max(most - around, LEAST_PAGE))
     end = offset + len(page)

@@ -12,7 +12,8 @@ looked up in what was said.
 
 Search (memory_search) before you plan, design, write or fix something, and when the user refers to
 earlier work. Ask in plain words or with names from the code; narrow by types if you get too much. Trust
-what the code says over what a memory says. working_memory gives what to have in mind for a whole task.
+what the code says over what a memory says. working_memory gives what to have in mind for a whole task,
+get_related what hangs on something before you change it.
 
 Add (memory_add) when something would help a later session: a decision and why, a requirement, a
 convention, a failure and what fixed it, a correction by the user. One fact a memory, understandable

@@ -10,7 +10,7 @@ from backstory.mcp.arguments import Arguments
 from backstory.mcp.resource import resource
 from backstory.mcp.tool import Request
 from backstory.mcp.tools.parameters import MemoryTypeName
-from backstory.mcp.tools.working import WorkingAsked, in_mind
+from backstory.mcp.tools.working_memory import WorkingAsked, in_mind
 from backstory.mcp.uris import BACKSTORY, write_address
 from backstory.model.kinds.catalogue import KINDS
 from backstory.model.kinds.kind import MemoryKind

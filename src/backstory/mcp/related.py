@@ -1,11 +1,19 @@
 """What `get_related` answers, and how that reads as text."""
 
 from collections.abc import Sequence
+from typing import Final
 
 from backstory.actions.graph.related import Related
 from backstory.mcp.answers import Answer
-from backstory.mcp.wording import lines
+from backstory.mcp.budget import USUAL_TOKENS, fitting
+from backstory.mcp.wording import every, lines
 from backstory.model.graph import Edge, Node
+
+#: For what is around something, and for what links it. Two hundred of both may be more than an agent sees.
+_HALF: Final = USUAL_TOKENS // 2
+
+_MORE: Final = "there is more: name relationship types or a direction, or raise the limit"
+_TOO_LONG: Final = "some is left out for the length of the answer: name relationship types or a direction"
 
 
 class RelatedNode(Answer):
@@ -46,14 +54,15 @@ class RelatedTold(Answer):
 
     @classmethod
     def of(cls, found: Related) -> "RelatedTold":
-        """What is told of a walk."""
-        note = "there is more: name relationship types or a direction, or raise the limit"
-        return cls(
-            start=[RelatedNode.of(node) for node in found.start],
-            related=[RelatedNode.of(each.node, each.depth) for each in found.reached],
-            edges=[RelatedEdge.of(edge) for edge in found.edges],
-            notes=[note] if found.truncated else None,
-        )
+        """What is told of a walk, as much of it as fits into an answer."""
+        start = [RelatedNode.of(node) for node in found.start]
+        related = fitting([RelatedNode.of(each.node, each.depth) for each in found.reached], _HALF)
+        known = {node.id for node in (*start, *related)}
+        between = [RelatedEdge.of(edge) for edge in found.edges if {edge.start.id, edge.end.id} <= known]
+        edges = fitting(between, _HALF)
+        is_whole = len(related) == len(found.reached) and len(edges) == len(found.edges)
+        notes = [*([_MORE] if found.truncated else []), *([] if is_whole else [_TOO_LONG])]
+        return cls(start=start, related=related, edges=edges, notes=notes or None)
 
 
 def shown(answer: RelatedTold) -> str:
@@ -63,7 +72,7 @@ def shown(answer: RelatedTold) -> str:
         f"{len(answer.related)} related.",
         *(f"{node.depth}: {_line(node)}" for node in answer.related),
         *(f"{edge.start} {edge.type} {edge.end}" for edge in answer.edges),
-        *(f"note: {note}" for note in answer.notes or ()),
+        *every("note", answer.notes),
     )
 
 

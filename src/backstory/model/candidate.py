@@ -10,6 +10,9 @@ EXTRACTED_TYPES: Final = ("design", "requirement", "preference", "code_pattern",
 #: The type of the one that tells of the talk as a whole.
 SESSION: Final = "session"
 
+#: How sure a candidate has to be, if nobody says. What the rules find is .55 and more.
+USUAL_CONFIDENCE: Final = 0.5
+
 
 @dataclass(frozen=True, slots=True)
 class CandidateMemory:

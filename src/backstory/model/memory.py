@@ -6,7 +6,7 @@ said in `kinds`.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final, NewType
@@ -21,6 +21,8 @@ MemoryId = NewType("MemoryId", str)
 #: A quarter of the largest answer (50,000 tokens), so that four of the longest still fit in one.
 MAX_CONTENT_CHARS: Final = 50_000
 MAX_METADATA_BYTES: Final = 65_536
+#: Deeper than anybody writes, and half of what can be written in an answer again.
+MAX_LEVELS: Final = 120
 DEFAULT_IMPORTANCE: Final = 0.5
 
 #: How long a deleted memory can be brought back at least.
@@ -138,6 +140,11 @@ def json_problems(metadata: Mapping[str, object]) -> Iterator[Problem]:
             "use objects, lists, texts, finite numbers, true, false, null",
         )
         return
+    if is_deep(metadata):
+        yield Problem(
+            f"the metadata is nested more than {MAX_LEVELS} levels deep",
+            "keep what is deep as the JSON text of it",
+        )
     if any(not isinstance(key, str) for key in metadata):
         yield Problem("the metadata has a key that is not a text", "name every metadata entry with a text")
     if not _storable(text) or "\\u0000" in text:
@@ -155,6 +162,26 @@ def importance_problems(importance: float) -> Iterator[Problem]:
             f"importance {importance} is not between 0 and 1",
             "use 0.5 for an ordinary memory, 1 for a vital one",
         )
+
+
+def is_deep(value: object) -> bool:
+    """Whether a JSON value has so many levels that it could be kept and never be written in an answer."""
+    level = [value]
+    for _ in range(MAX_LEVELS):
+        level = [each for outer in level for each in _inside(outer)]
+        if not level:
+            return False
+    return True
+
+
+def _inside(value: object) -> Iterable[object]:
+    match value:
+        case dict():
+            return value.values()
+        case list() | tuple():
+            return value
+        case _:
+            return ()
 
 
 def _storable(text: str) -> bool:

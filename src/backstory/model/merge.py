@@ -3,9 +3,17 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 from backstory.model.memory import MemoryId
 from backstory.model.project import Project
+
+#: What the audit trail calls it when a memory was folded into another; `into` in its details says which.
+FOLDED: Final = "folded"
+
+#: Merges that are planned in one go, unless somebody asks for more.
+DEFAULT_MERGES: Final = 20
+MAX_MERGES: Final = 200
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,14 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
-from sqlalchemy import Connection, Row, bindparam, insert, select
+from sqlalchemy import Connection, bindparam, insert, select
 
 from backstory.model.memory import Memory
 from backstory.model.project import Project, Scope
 from backstory.model.upkeep import Activity
 from backstory.records import schema
+from backstory.records.memory_rows import activity_of
 
 _AUDIT: Final = schema.audit
 _INSERT: Final = insert(_AUDIT)
@@ -44,15 +45,11 @@ class Audit:
 
     def of(self, id: str) -> list[Activity]:
         """All that was done to something, oldest first."""
-        return [_activity(row) for row in self._connection.execute(_OF, {"about": id})]
+        return [activity_of(row) for row in self._connection.execute(_OF, {"about": id})]
 
     def recent(self, scope: Scope, limit: int) -> Sequence[Activity]:
         """The newest entries, newest first."""
         query = select(_AUDIT).order_by(_AUDIT.c.number.desc()).limit(limit)
         if isinstance(scope, Project):
             query = query.where(_AUDIT.c.project == scope.name)
-        return [_activity(row) for row in self._connection.execute(query)]
-
-
-def _activity(row: Row[Any]) -> Activity:
-    return Activity(row.subject, row.project, row.operation, row.version, row.at, row.details or {})
+        return [activity_of(row) for row in self._connection.execute(query)]

@@ -9,11 +9,9 @@ from typing import Final
 
 from sqlalchemy import BindParameter, Connection, bindparam, func, select
 
+from backstory.model.merge import FOLDED
 from backstory.records import schema
 from backstory.records.paging import batched
-
-#: What the audit trail calls it.
-FOLDED: Final = "folded"
 
 _MEMORIES: Final = schema.memories
 _AUDIT: Final = schema.audit

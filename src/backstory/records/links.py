@@ -122,10 +122,11 @@ class Links:
         if rows := [{**link._asdict(), "owner": link.from_id, **common} for link in links]:
             self._connection.execute(_INSERT_STAND_IN, rows)
 
-    def remove_stand_ins(self, ids: Iterable[str]) -> None:
-        """Remove the links at these memories that stand in for others."""
-        numbers = {row.number for row in self._at(ids) if row.metadata == STANDS_IN}
-        self._connection.execute(_REMOVE, {"numbers": list(numbers)})
+    def remove_stand_ins(self, ids: Iterable[str]) -> set[str]:
+        """Remove the links at these memories that stand in for others; the ends that they had."""
+        rows = {row.number: row for row in self._at(ids) if row.metadata == STANDS_IN}
+        self._connection.execute(_REMOVE, {"numbers": list(rows)})
+        return {end for row in rows.values() for end in (row.from_id, row.to_id)}
 
     def forget_since(self, owner: MemoryId, moment: datetime) -> None:
         """Remove the links that a memory asked for by themselves after a moment."""
@@ -149,8 +150,8 @@ class Links:
         return self._edges(_EDGES_IN, project=project.name)
 
     def count(self, scope: Scope) -> int:
-        """How many links there are."""
-        counted = select(func.count()).select_from(_LINKS)
+        """How many links there are whose ends are both live."""
+        counted = _EDGES.with_only_columns(func.count()).order_by(None)
         if isinstance(scope, Project):
             counted = counted.where(_LINKS.c.project == scope.name)
         return self._connection.scalar(counted) or 0

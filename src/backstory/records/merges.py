@@ -8,18 +8,19 @@ merge back brings everything to where it was, whatever was merged before or afte
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
-from sqlalchemy import Connection, Row, bindparam, insert, select, update
+from sqlalchemy import Connection, bindparam, insert, select, update
 
-from backstory.model.memory import Memory, MemoryId
-from backstory.model.merge import MergeMade
+from backstory.model.memory import Memory
+from backstory.model.merge import FOLDED, MergeMade
 from backstory.model.passage import Passage
 from backstory.model.project import Project
 from backstory.records import schema
-from backstory.records.folds import FOLDED, Folds
+from backstory.records.folds import Folds
 from backstory.records.links import AskedLink, Links
 from backstory.records.memories import Memories
+from backstory.records.memory_rows import merge_columns, merge_of
 from backstory.records.references import References
 
 #: What the audit trail calls a merge, at the memory that is kept, and its being taken back, at all of them.
@@ -51,22 +52,22 @@ class Merges:
         self, merge: MergeMade, before: Memory, after: Memory, passage: Passage, folded: Sequence[Memory]
     ) -> None:
         """Put the next version of a memory in place of the present one, and of those folded into it."""
-        self._connection.execute(_INSERT, _row(merge))
-        Links(self._connection).remove_stand_ins([before.id, *merge.folded])
+        self._connection.execute(_INSERT, merge_columns(merge))
+        freed = Links(self._connection).remove_stand_ins([before.id, *merge.folded])
         for each in folded:
             into = {"into": merge.kept, "merge": merge.id}
             self._memories.delete(each, merge.at, operation=FOLDED, details=into)
         details = {"folded": list(merge.folded), "merge": merge.id}
         self._memories.change(before, after, passage, operation=MERGED, details=details)
-        self._follow(merge.project, [merge.kept, *merge.folded], {merge.kept})
+        self._follow(merge.project, [merge.kept, *merge.folded], {merge.kept}, freed)
 
     def bring_back(self, memory: Memory, passage: Passage, at: datetime) -> None:
         """Let a deleted memory be found again by itself; if it was folded, nobody stands for it any more."""
         kept = list(Folds(self._connection).into([memory.id]).values())
-        Links(self._connection).remove_stand_ins([memory.id, *kept])
+        freed = Links(self._connection).remove_stand_ins([memory.id, *kept] if kept else ())
         self._memories.restore(memory, passage, at)
         if kept:
-            self._follow(memory.project, [memory.id, *kept], {memory.id, *kept})
+            self._follow(memory.project, [memory.id, *kept], {memory.id, *kept}, freed)
 
     def undo(
         self,
@@ -79,17 +80,17 @@ class Merges:
         after, passage = back
         at = after.updated_at
         self._connection.execute(_UNDO, {"wanted": merge.id, "undone_at": at})
-        Links(self._connection).remove_stand_ins([now.id, *merge.folded])
+        freed = Links(self._connection).remove_stand_ins([now.id, *merge.folded])
         details = {"folded": list(merge.folded), "merge": merge.id}
         self._memories.change(now, after, passage, operation=UNMERGED, details=details)
         for each, text in folded:
             self._memories.restore(each, text, at, operation=UNMERGED)
-        self._follow(merge.project, [merge.kept, *merge.folded], {merge.kept, *merge.folded})
+        self._follow(merge.project, [merge.kept, *merge.folded], {merge.kept, *merge.folded}, freed)
 
     def get(self, project: Project, id: str) -> MergeMade | None:
         """The merge with this id, undone or not."""
         row = self._connection.execute(_GET, {"inside": project.name, "wanted": id}).one_or_none()
-        return _merge(row) if row else None
+        return merge_of(row) if row else None
 
     def after(self, merge: MergeMade) -> Sequence[str]:
         """The later merges into the same memory that were not undone, the newest first."""
@@ -98,17 +99,22 @@ class Merges:
     def newest(self, project: Project, limit: int) -> list[MergeMade]:
         """The last merges of a project, the newest first."""
         rows = self._connection.execute(_NEWEST, {"inside": project.name, "most": limit})
-        return [_merge(row) for row in rows]
+        return [merge_of(row) for row in rows]
 
-    def _follow(self, project: Project, ids: Sequence[str], written: AbstractSet[str]) -> None:
+    def _follow(
+        self, project: Project, ids: Sequence[str], written: AbstractSet[str], freed: AbstractSet[str]
+    ) -> None:
         """Let names and links lead to whoever stands for these memories now, and for all folded into them.
 
-        Who names one that was just written is linked already: there may be thousands.
+        Who names one that was just written is linked already: there may be thousands. But at the memories
+        that were freed of a link that stood in, a field may have asked for the same one.
         """
+        references = References(self._connection)
         members = Folds(self._connection).members(ids)
         for id in members:
             if id not in written:
-                References(self._connection).follow(project.name, id)
+                references.follow(project.name, id)
+        references.hold(project.name, freed)
         asked_for = Links(self._connection).asked_for_at(members)
         into = Folds(self._connection).into({end for link in asked_for for end in (link.from_id, link.to_id)})
         moved = [
@@ -123,30 +129,3 @@ class Merges:
 
 def _turns_back(link: AskedLink) -> bool:
     return link.from_id == link.to_id
-
-
-def _row(merge: MergeMade) -> dict[str, Any]:
-    return {
-        "id": merge.id,
-        "project": merge.project.name,
-        "kept_id": merge.kept,
-        "version": merge.version,
-        "folded": list(merge.folded),
-        "before": dict(merge.versions),
-        "why": merge.why,
-        "at": merge.at,
-    }
-
-
-def _merge(row: Row[Any]) -> MergeMade:
-    return MergeMade(
-        id=row.id,
-        project=Project(row.project),
-        kept=MemoryId(row.kept_id),
-        version=row.version,
-        folded=[MemoryId(id) for id in row.folded],
-        versions=row.before,
-        why=row.why,
-        at=row.at,
-        undone_at=row.undone_at,
-    )

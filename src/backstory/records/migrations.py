@@ -5,12 +5,13 @@ steps it lacks, all in one transaction. A newer one is refused: this version can
 it would lose.
 """
 
+import json
 import uuid
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
-from sqlalchemy import Connection, inspect
+from sqlalchemy import Connection, bindparam, inspect, select, update
 
 from backstory.errors import StoreCorrupt, StoreTooNew
 from backstory.records import keywords, schema
@@ -47,6 +48,28 @@ def _add_references(connection: Connection) -> None:
     memories = Memories(connection)
     for project in memories.projects():
         References(connection).add_all(list(memories.live_in(project)))
+    _write_labels_as_json(connection)
+
+
+def _write_labels_as_json(connection: Connection) -> None:
+    """Before, the labels of metadata did not tell numbers and truths from texts: these are taken as such."""
+    columns = schema.passages.c
+    change = update(schema.passages).where(columns.number == bindparam("wanted"))
+    for number, labels in connection.execute(select(columns.number, columns.labels)).all():
+        if known := labels.get("metadata"):
+            labels["metadata"] = [_label_as_json(label) for label in known]
+            connection.execute(change, {"wanted": number, "labels": labels})
+
+
+def _label_as_json(label: str) -> str:
+    key, _, value = label.partition("=")
+    try:
+        plain = json.loads(value)
+    except ValueError:
+        plain = value
+    if not isinstance(plain, str | int | float):
+        plain = value
+    return f"{json.dumps(key, ensure_ascii=False)}: {json.dumps(plain, ensure_ascii=False)}"
 
 
 def _has(connection: Connection, table: str, column: str) -> bool:

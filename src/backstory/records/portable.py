@@ -6,24 +6,31 @@ of adding it: its words, the links that its fields ask for, and the marks for ve
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Final
 
-from sqlalchemy import BindParameter, Connection, Row, Select, Table, bindparam, delete, func, select
+from sqlalchemy import BindParameter, Connection, Row, Select, Table, bindparam, delete, select
 from sqlalchemy.dialects.postgresql import insert  # SQLite understands what it says
 
 from backstory.model.graph import RelationshipType
 from backstory.model.kinds.catalogue import KINDS
-from backstory.model.memory import Memory, MemoryId
-from backstory.model.merge import MergeMade
+from backstory.model.memory import Memory
+from backstory.model.merge import FOLDED
 from backstory.model.passage import Passage
 from backstory.model.portable import OwnLink, Selection, WholeMemory
 from backstory.model.project import Project
 from backstory.model.upkeep import Activity, Target
 from backstory.records import schema
-from backstory.records.folds import FOLDED
 from backstory.records.marks import Marks
 from backstory.records.memories import Memories
+from backstory.records.memory_rows import (
+    MEMORY_ROWS,
+    activity_of,
+    memory_of,
+    merge_columns,
+    merge_of,
+    version_columns,
+    version_of,
+)
 from backstory.records.paging import batched
 from backstory.records.passages import Passages
 from backstory.records.references import References
@@ -36,17 +43,7 @@ _LINKS: Final = schema.links
 _MERGES: Final = schema.merges
 
 _IDS: Final[BindParameter[str]] = bindparam("ids", expanding=True)
-_ALL: Final = (
-    select(
-        _MEMORIES,
-        schema.passages.c.text,
-        func.coalesce(_USE.c.access_count, 0).label("uses"),
-        _USE.c.last_used_at,
-    )
-    .join(schema.passages, schema.passages.c.id == _MEMORIES.c.id)
-    .join(_USE, _USE.c.memory_id == _MEMORIES.c.id, isouter=True)
-    .where(_MEMORIES.c.id.in_(_IDS))
-)
+_ALL: Final = MEMORY_ROWS.where(_MEMORIES.c.id.in_(_IDS))
 _VERSIONS_OF: Final = select(_VERSIONS).where(_VERSIONS.c.memory_id.in_(_IDS)).order_by(_VERSIONS.c.version)
 _AUDIT_OF: Final = select(_AUDIT).where(_AUDIT.c.subject.in_(_IDS)).order_by(_AUDIT.c.number)
 _ASKED_FOR: Final = (_LINKS.c.field == "") & _LINKS.c.to_id.is_not(None)
@@ -89,7 +86,7 @@ class Portable:
 
     def kept(self, ids: Iterable[str]) -> dict[str, Memory]:
         """Those of the ids that are memories, deleted or not, of any project."""
-        return {row.id: _memory(row) for row in self._rows(_ALL, ids)}
+        return {row.id: memory_of(row) for row in self._rows(_ALL, ids)}
 
     def whole(self, ids: Sequence[str]) -> list[WholeMemory]:
         """These memories with all that is known of them, in this order."""
@@ -101,10 +98,10 @@ class Portable:
         return [
             WholeMemory(
                 memories[id],
-                [_version(memories[id], row) for row in versions[id]],
-                [_activity(row) for row in activity[id]],
+                [version_of(memories[id], row) for row in versions[id]],
+                [activity_of(row) for row in activity[id]],
                 [_link(row) for row in links[id]],
-                [_merge(row) for row in merges[id]],
+                [merge_of(row) for row in merges[id]],
             )
             for id in ids
         ]
@@ -119,9 +116,9 @@ class Portable:
         known = [whole.memory.id for whole in wholes if whole.activity]
         self._connection.execute(_FORGET_AUDIT, {"ids": known})
         self._insert(_AUDIT, (_audit_row(each) for whole in wholes for each in whole.activity))
-        self._insert(_VERSIONS, (_version_row(each) for whole in wholes for each in whole.versions))
+        self._insert(_VERSIONS, (version_columns(each) for whole in wholes for each in whole.versions))
         self._insert(_USE, (_use_row(whole.memory) for whole in wholes if whole.memory.last_used_at))
-        self._insert(_MERGES, (_merge_row(each) for whole in wholes for each in whole.merges))
+        self._insert(_MERGES, (merge_columns(each) for whole in wholes for each in whole.merges))
         self._put_away([whole for whole in wholes if whole.memory.deleted_at])
 
     def link_all(self, links: Sequence[tuple[Memory, OwnLink]]) -> None:
@@ -160,56 +157,12 @@ class Portable:
         return groups
 
 
-def _memory(row: Row[Any]) -> Memory:
-    return Memory(
-        id=MemoryId(row.id),
-        project=Project(row.project),
-        type=row.type,
-        content=row.text,
-        metadata=row.metadata,
-        importance=row.importance,
-        version=row.version,
-        created_at=row.created_at,
-        updated_at=row.updated_at,
-        deleted_at=row.deleted_at,
-        access_count=row.uses,
-        last_used_at=row.last_used_at,
-    )
-
-
-def _version(now: Memory, row: Row[Any]) -> Memory:
-    return replace(
-        now,
-        content=row.content,
-        metadata=row.metadata,
-        importance=row.importance,
-        version=row.version,
-        updated_at=row.written_at,
-        deleted_at=None,
-    )
-
-
-def _version_row(version: Memory) -> dict[str, Any]:
-    return {
-        "memory_id": version.id,
-        "version": version.version,
-        "content": version.content,
-        "metadata": dict(version.metadata),
-        "importance": version.importance,
-        "written_at": version.updated_at,
-    }
-
-
 def _use_row(memory: Memory) -> dict[str, Any]:
     return {
         "memory_id": memory.id,
         "access_count": memory.access_count,
         "last_used_at": memory.last_used_at,
     }
-
-
-def _activity(row: Row[Any]) -> Activity:
-    return Activity(row.subject, row.project, row.operation, row.version, row.at, row.details or {})
 
 
 def _audit_row(done: Activity) -> dict[str, Any]:
@@ -240,32 +193,4 @@ def _link_row(owner: Memory, link: OwnLink) -> dict[str, Any]:
         "created_at": link.created_at,
         "metadata": dict(link.metadata),
         "field": "",
-    }
-
-
-def _merge(row: Row[Any]) -> MergeMade:
-    return MergeMade(
-        id=row.id,
-        project=Project(row.project),
-        kept=MemoryId(row.kept_id),
-        version=row.version,
-        folded=[MemoryId(id) for id in row.folded],
-        versions=row.before,
-        why=row.why,
-        at=row.at,
-        undone_at=row.undone_at,
-    )
-
-
-def _merge_row(merge: MergeMade) -> dict[str, Any]:
-    return {
-        "id": merge.id,
-        "project": merge.project.name,
-        "kept_id": merge.kept,
-        "version": merge.version,
-        "folded": list(merge.folded),
-        "before": dict(merge.versions),
-        "why": merge.why,
-        "at": merge.at,
-        "undone_at": merge.undone_at,
     }

@@ -23,6 +23,7 @@ from backstory.records.audit import Audit
 from backstory.records.conversations import Conversations
 from backstory.records.cues import Cues
 from backstory.records.faults import CORRUPT_HINT, translated
+from backstory.records.folds import Folds
 from backstory.records.foremost import Foremost
 from backstory.records.generations import Generations
 from backstory.records.keywords import Keywords
@@ -123,6 +124,10 @@ class Transaction:
     @cached_property
     def merges(self) -> Merges:
         return Merges(self._connection)
+
+    @cached_property
+    def folds(self) -> Folds:
+        return Folds(self._connection)
 
     @cached_property
     def portable(self) -> Portable:

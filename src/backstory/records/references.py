@@ -106,6 +106,11 @@ class References:
         for owner in self._naming(project, {id, *names}):
             self._link(owner)
 
+    def hold(self, project: str, ids: Iterable[str]) -> None:
+        """Make the links that fields of these memories ask for, as far as something else took them away."""
+        for page in batched(ids):
+            self._add_links(project, list(self._owners(_HAVING_FIELDS, {"wanted": page})))
+
     def erase(self, memory: Memory) -> None:
         """Forget whom a memory names, and by what it is named."""
         self._forget(memory.id)
@@ -159,8 +164,7 @@ class References:
         links = self._add_links(owner.project, [owner])
         let_go -= {(link.from_id, link.type.value, link.to_id) for link in links}
         others = {end for from_id, _, to_id in let_go for end in (from_id, to_id)} - {owner.id}
-        for page in batched(others):
-            self._add_links(owner.project, list(self._owners(_HAVING_FIELDS, {"wanted": page})))
+        self.hold(owner.project, others)
 
     def _add_links(self, project: str, owners: Sequence[_Owner]) -> list[NewLink]:
         """Make the links that the fields of owners ask for, to whom they name now."""

@@ -318,24 +318,3 @@ generations = Table(
     Column("built_to", BigInteger, nullable=False),
     Column("created_at", UtcTime, nullable=False),
 )
-
-jobs = Table(
-    "jobs",
-    metadata,
-    Column("id", String(36), primary_key=True),
-    Column("kind", String(32), nullable=False),
-    Column("state", String(16), nullable=False),
-    Column("progress", JSON, nullable=False),
-    Column("created_at", UtcTime, nullable=False),
-    Column("updated_at", UtcTime, nullable=False),
-)
-
-#: Frozen result lists behind cursors, so that paging stays stable while data changes.
-result_pages = Table(
-    "result_pages",
-    metadata,
-    Column("cursor", String(64), primary_key=True),
-    Column("query", JSON, nullable=False),
-    Column("ids", JSON, nullable=False),
-    Column("created_at", UtcTime, nullable=False),
-)

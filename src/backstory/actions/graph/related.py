@@ -41,7 +41,7 @@ def get_related(engine: Engine, project: Project, entity: str, walk: Walk, limit
     """
     if not 1 <= walk.depth <= MOST_STEPS:
         raise InputError(f"depth {walk.depth} is not between 1 and {MOST_STEPS}", hint="use 1")
-    with engine.records.one_snapshot(), engine.records.reading() as records:
+    with engine.records.reading() as records:
         named = list(dict.fromkeys(_named(records, project, entity.strip())))
     if not named:
         raise NotFound(

@@ -1,1 +1,1 @@
-"""Memories: add, get, search, update, delete."""
+"""Memories: kept, changed, read, found, compared, merged, deleted and brought back."""

@@ -14,7 +14,8 @@ def add_memory(engine: Engine, project: Project, new: NewMemory, *, key: str | N
     A caller that does not know whether it was answered may ask again with the same `key`: the same
     content in the same project is then kept once.
     """
-    for problem in problems_of(new):
-        raise InputError(problem.what, hint=problem.remedy)
+    if problems := list(problems_of(new)):
+        remedies = dict.fromkeys(each.remedy for each in problems)
+        raise InputError("; ".join(each.what for each in problems), hint="; ".join(remedies))
     (added,) = keep_all(engine, project, [Draft(first_version(project, new, key), new.relationships)])
     return added

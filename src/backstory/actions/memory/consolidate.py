@@ -19,12 +19,10 @@ from backstory.analysis.consolidation import Merge, Similarities, plan
 from backstory.engine import Engine, Work
 from backstory.errors import InputError, NotFound
 from backstory.model.memory import Memory, MemoryId
+from backstory.model.merge import DEFAULT_MERGES, MAX_MERGES
 from backstory.model.passage import Index
 from backstory.model.project import Project
 from backstory.model.search import AnyOf, Where
-
-DEFAULT_MERGES: Final = 20
-MAX_MERGES: Final = 200
 
 #: Memories looked at in one go, those that were changed last: they take half a minute, comparing them most.
 MOST_LOOKED_AT: Final = 10_000
@@ -69,7 +67,9 @@ def consolidate(
     A merge is written whole or not at all. When the work is stopped, those that were made stay.
     """
     if not 1 <= wish.limit <= MAX_MERGES:
-        raise InputError(f"limit {wish.limit} is not between 1 and {MAX_MERGES}", hint="use 20")
+        raise InputError(
+            f"limit {wish.limit} is not between 1 and {MAX_MERGES}", hint=f"use {DEFAULT_MERGES}"
+        )
     wanted = _wanted(engine, project, wish)
     memories = nlargest(MOST_LOOKED_AT, wanted, key=lambda each: (each.updated_at, each.id))
     near = nearness(engine, project, memories, work)

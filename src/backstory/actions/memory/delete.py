@@ -21,12 +21,13 @@ class Deleted:
 def delete_memory(engine: Engine, project: Project, id: str) -> Deleted:
     """Let nobody find a memory any more; its text, links and history are kept.
 
-    Asked again, it answers as it did the first time.
+    Asked again, it answers as it did the first time. One that was merged into another cannot be deleted: a
+    merge that is undone would bring it back.
     """
     now = datetime.now(UTC)
     with engine.records.writing() as records:
         known = records.memories.get(project, id)
-        if known and known.deleted_at:
+        if known and known.deleted_at and not records.folds.into([id]):
             return Deleted(known, ())
         memory = records.memories.live(project, id)
         records.memories.delete(memory, now)

@@ -6,7 +6,6 @@ is asked for. Then all that was found is kept, or nothing, but for what is kept 
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final
 
 from backstory.actions.memory.adding import Draft, first_version, keep_all
 from backstory.actions.memory.conflicting import ConflictFound, conflicts_of
@@ -14,12 +13,9 @@ from backstory.actions.memory.talks import Talk, talk_in, talk_of
 from backstory.analysis.conflicts import ConflictKind
 from backstory.engine import Engine, Work
 from backstory.errors import InputError
-from backstory.model.candidate import SESSION, CandidateMemory
+from backstory.model.candidate import SESSION, USUAL_CONFIDENCE, CandidateMemory
 from backstory.model.memory import Memory, MemoryId, NewMemory, problems_of
 from backstory.model.project import Project
-
-#: How sure a candidate has to be, if a call does not say. What the rules find is .55 and more.
-USUAL_CONFIDENCE: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True)

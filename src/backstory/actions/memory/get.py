@@ -13,7 +13,7 @@ from backstory.model.project import Scope
 class Related:
     """A memory at the other end of a link. `direction` is as seen from the memory that was asked for.
 
-    `field` is the field, of one end or the other, that asks for the link; empty if it was asked for by itself.
+    `field` is the one, of this memory or of the other, that asks for the link; empty if none does.
     """
 
     type: RelationshipType

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
-from backstory.actions.projection.asking import Legs, candidates
+from backstory.actions.projection.asking import Legs, candidates, index_of_meanings
 from backstory.actions.projection.layouts import TEXT
-from backstory.actions.projection.vectors import fingerprint
 from backstory.engine import Engine, Work
 from backstory.errors import StoreError
 from backstory.model.memory import Memory, MemoryId
@@ -88,7 +87,7 @@ def _cosines(found: _Found, memories: Sequence[Memory]) -> dict[frozenset[Memory
 
 
 def _by_meaning(engine: Engine, project: Project, memories: Sequence[Memory], work: Work) -> _Found:
-    index = _index(engine)
+    index = index_of_meanings(engine, Index.MEMORIES)
     for done, page in _pages(memories):
         work.step(done, 2 * len(memories) + 1, "looking for memories that are alike")
         pieces = [chunks(each.content[: _PIECES * CHUNK_CHARS])[:_PIECES] for each in page]
@@ -105,19 +104,6 @@ def _by_words(engine: Engine, project: Project, memories: Sequence[Memory], work
         where = _among(project, memory.type, memories)
         found = candidates(engine, _WORDS, memory.content[:_LOOKED_FOR_CHARS], where)
         yield memory, [Scored(each.id, _BY_WORDS) for near in found.lists.values() for each in near]
-
-
-def _index(engine: Engine) -> str:
-    """The index to be asked by meaning; raises `StoreError` when it cannot or must not be."""
-    with engine.records.reading() as records:
-        live = records.generations.live(Index.MEMORIES.value)
-    if live is None:
-        raise StoreError("the index is being built")
-    if not engine.switches().semantic_search:
-        raise StoreError("search by meaning is switched off (ENABLE_SEMANTIC_SEARCH)")
-    if live.fingerprint != fingerprint(engine, Index.MEMORIES):
-        raise StoreError("the embedder was changed, and meanings are being computed anew")
-    return live.name
 
 
 def _pages(memories: Sequence[Memory]) -> Iterator[tuple[int, Sequence[Memory]]]:

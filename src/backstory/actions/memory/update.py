@@ -8,6 +8,7 @@ from backstory.actions.memory.conflicting import ConflictFound, conflicts_of
 from backstory.actions.memory.ends import check_ends
 from backstory.actions.memory.stale import stale
 from backstory.actions.projection.now import project_now
+from backstory.analysis.differences import difference
 from backstory.engine import Engine, Transaction
 from backstory.errors import ContentRefused, InputError
 from backstory.model.memory import (
@@ -121,7 +122,7 @@ def _patched(metadata: Mapping[str, object], patch: Mapping[str, object]) -> Map
 
 
 def _says_the_same(one: Memory, other: Memory) -> bool:
-    return (one.content, one.metadata, one.importance) == (other.content, other.metadata, other.importance)
+    return not difference(one, replace(other, type=one.type, deleted_at=one.deleted_at))
 
 
 def _is_linked(records: Transaction, memory: Memory, change: MemoryChange) -> bool:

@@ -16,10 +16,9 @@ from backstory.model.upkeep import Generation
 from backstory.ports import Every, Leg, Meaning, Vector, Words
 from backstory.ranking.words import terms
 
-_SWITCHED_OFF: Final = "found by words alone: search by meaning is switched off (ENABLE_SEMANTIC_SEARCH)"
-_OTHER_EMBEDDER: Final = (
-    "found by words alone: the embedder was changed, and meanings are being computed anew"
-)
+_BY_WORDS: Final = "found by words alone"
+_SWITCHED_OFF: Final = "search by meaning is switched off (ENABLE_SEMANTIC_SEARCH)"
+_OTHER_EMBEDDER: Final = "the embedder was changed, and meanings are being computed anew"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +72,7 @@ def candidates(engine: Engine, legs: Legs, text: str, where: Where) -> Candidate
     except StoreError as error:
         with engine.records.reading() as records:
             by_words = records.keywords.search(legs.index, words, where, legs.limit)
-        return Candidates({"words": by_words}, [f"found by words alone: {error}"])
+        return Candidates({"words": by_words}, [f"{_BY_WORDS}: {error}"])
     if waiting:
         found.lists["new words"] = waiting
     return found
@@ -89,7 +88,16 @@ def ask(engine: Engine, legs: Legs, text: str, where: Where) -> Candidates:
         vector = _embedded(engine, text, by_document=legs.by_document)
         asked |= {name: Meaning(space, vector, legs.limit) for name, space in legs.meanings.items()}
     answers = engine.vectors.query(live.name, list(asked.values()), where)
-    return Candidates(dict(zip(asked, answers, strict=True)), [degraded] if degraded else [])
+    notes = [f"{_BY_WORDS}: {degraded}"] if degraded else []
+    return Candidates(dict(zip(asked, answers, strict=True)), notes)
+
+
+def index_of_meanings(engine: Engine, index: Index) -> str:
+    """The index to be asked by meaning alone; raises `StoreError` when it cannot or must not be."""
+    live = _live(engine, index)
+    if why := _without_meaning(engine, live):
+        raise StoreError(why)
+    return live.name
 
 
 def let_through(engine: Engine, index: Index, where: Where) -> set[str]:

@@ -18,6 +18,9 @@ WINDOW: Final = "window"
 ASKED: Final = "asked"
 SESSION: Final = "session"
 
+#: Changes with how values are written as labels.
+_LABELS: Final = "labels-2"
+
 
 @dataclass(frozen=True, slots=True)
 class Layout:
@@ -32,7 +35,7 @@ class Layout:
     @property
     def digest(self) -> str:
         """The layout in short."""
-        made_for = (self.spaces, self.fields, self.labels, self.numbers, *self.single)
+        made_for = (self.spaces, self.fields, self.labels, self.numbers, *self.single, _LABELS)
         return hashlib.sha256(repr(made_for).encode()).hexdigest()[:8]
 
 

@@ -1,8 +1,10 @@
 """Memories found by rules, on this machine. What the rules are is said in `analysis.extraction`."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from backstory.analysis.extraction import extract
+from backstory.analysis.sentences import LOOKED_AT
+from backstory.analysis.statements import has_unread_middle
 from backstory.model.candidate import Extracted
 from backstory.model.memory import NewMemory, problems_of
 from backstory.model.summary import SaidTurn
@@ -20,5 +22,14 @@ class RuleExtractor:
         acceptable = [
             each for each in found if not any(problems_of(NewMemory(each.type, each.content, each.fields)))
         ]
-        lost = len(found) - len(acceptable)
-        return Extracted(acceptable, f"{lost} of those found could not be kept" if lost else "")
+        return Extracted(acceptable, "; ".join(_notes(turns, len(found) - len(acceptable))))
+
+
+def _notes(turns: Sequence[SaidTurn], lost: int) -> Iterator[str]:
+    if lost:
+        yield f"{lost} of those found could not be kept"
+    if any(has_unread_middle(message) for turn in turns for message in (turn.user, turn.assistant)):
+        yield (
+            f"of a message with more than {LOOKED_AT:,} characters only the beginning and the end were read;"
+            " give the middle as text"
+        )

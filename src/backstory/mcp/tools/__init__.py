@@ -16,7 +16,7 @@ from backstory.mcp.tools import (
     memory_files,
     project_transcripts,
     transcripts,
-    working,
+    working_memory,
 )
 
 TOOLS: Final[Mapping[str, Tool[Any, Any]]] = {
@@ -25,7 +25,7 @@ TOOLS: Final[Mapping[str, Tool[Any, Any]]] = {
         *memory.TOOLS,
         *memory_extract.TOOLS,
         *memory_consolidate.TOOLS,
-        *working.TOOLS,
+        *working_memory.TOOLS,
         *graph.TOOLS,
         *transcripts.TOOLS,
         *project_transcripts.TOOLS,

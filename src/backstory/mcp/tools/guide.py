@@ -46,7 +46,8 @@ A memory has a type, a content, metadata, an importance from 0 to 1, links, and 
 - Links: relationships name a type and the id of the other memory. Fields such as related_requirements hold
   ids or names (REQ-PAY-001) and become links by themselves, at once or when the other memory comes.
 - memory_get: one whole, with its links in both directions and whom its fields name, there or missing.
-  memory_history: all that was done to it, with what changed. memory_delete: it is found no more;
+  get_related: the same for components, requirements, sessions and files too, up to three steps away.
+- memory_history: all that was done to one, with what changed. memory_delete: it is found no more;
   'backstory memory restore ID' takes it back within 30 days.
 - working_memory: for a task, the most useful of every type within max_tokens. why says how near to the task
   (from .7 close, below .4 far) and how important by now (what it was given, uses, age). Without a task: what

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Final
 from mcp.types import ToolAnnotations
 from pydantic import Field
 
-from backstory.actions.memory.ingest_documents import ingest_documents
+from backstory.actions.documents.ingest import ingest_documents
 from backstory.mcp import document_answers
 from backstory.mcp.arguments import Arguments
 from backstory.mcp.document_answers import DocumentsRead

@@ -12,6 +12,7 @@ from backstory.mcp.cursors import Cursor
 from backstory.mcp.tools.parameters import (
     MemoryIdText,
     MemoryTypeName,
+    OnlyTypes,
     PageCursor,
     PlainValue,
     ReadingProject,
@@ -161,9 +162,7 @@ class SearchAsked(Arguments):
             alias="query", min_length=1, max_length=4000, description="A question, words or code to look for."
         ),
     ]
-    types: Annotated[list[MemoryTypeName], Field(max_length=8, description="Only these types.")] = Field(
-        default_factory=list
-    )
+    types: OnlyTypes = Field(default_factory=list)
     session_id: Annotated[
         str | None, Field(min_length=1, max_length=200, description="Only memories of this session.")
     ] = None

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Final
 from mcp.types import ToolAnnotations
 from pydantic import Field
 
-from backstory.actions.memory.consolidate import DEFAULT_MERGES, MAX_MERGES, Wish, consolidate
+from backstory.actions.memory.consolidate import Wish, consolidate
 from backstory.actions.memory.merged import merged_memories
 from backstory.actions.memory.unmerge import unmerge
 from backstory.errors import InputError
@@ -13,21 +13,21 @@ from backstory.mcp.arguments import Arguments
 from backstory.mcp.consolidation import Consolidated, consolidated, listed, shown, undone
 from backstory.mcp.tool import Request, Tool
 from backstory.mcp.tools.memory import MEMORY
-from backstory.mcp.tools.parameters import MemoryTypeName, WritingProject
+from backstory.mcp.tools.parameters import OnlyTypes, WritingProject
+from backstory.model.merge import DEFAULT_MERGES, MAX_MERGES
 
 
 class ConsolidateAsked(Arguments):
     """What memory_consolidate takes."""
 
-    ids: Annotated[list[str], Field(max_length=500, description="Only these memories.")] = Field(
-        default_factory=list
+    # An empty list is refused: it would be read as all of the project.
+    ids: Annotated[list[str], Field(min_length=1, max_length=500, description="Only these memories.")] = (
+        Field(default_factory=list)
     )
     query: Annotated[
         str | None, Field(min_length=1, max_length=4000, description="Only memories about this.")
     ] = None
-    types: Annotated[list[MemoryTypeName], Field(max_length=8, description="Only these types.")] = Field(
-        default_factory=list
-    )
+    types: OnlyTypes = Field(default_factory=list)
     limit: Annotated[int, Field(ge=1, le=MAX_MERGES, description="Merges at most.")] = DEFAULT_MERGES
     dry_run: Annotated[bool, Field(description="false makes the merges.")] = True
     undo: Annotated[

@@ -5,13 +5,13 @@ from typing import Annotated, Any, Final
 from mcp.types import ToolAnnotations
 from pydantic import AfterValidator, Field, WithJsonSchema
 
-from backstory.actions.memory.extract import USUAL_CONFIDENCE, Wish, extract_memories
+from backstory.actions.memory.extract import Wish, extract_memories
 from backstory.mcp.arguments import Arguments
 from backstory.mcp.extraction import MemoriesExtracted, shown, told
 from backstory.mcp.tool import Request, Tool
 from backstory.mcp.tools.memory import MEMORY
 from backstory.mcp.tools.parameters import WritingProject
-from backstory.model.candidate import EXTRACTED_TYPES
+from backstory.model.candidate import EXTRACTED_TYPES, USUAL_CONFIDENCE
 
 #: A long session, pasted; what is longer is better read as a session.
 MOST_CHARS: Final = 200_000
@@ -45,9 +45,9 @@ class ExtractAsked(Arguments):
             description="Text to read in place of a session; User: and Assistant: may say who spoke.",
         ),
     ] = None
-    types: Annotated[list[_TypeName], Field(max_length=6, description="Only these types.")] = Field(
-        default_factory=list
-    )
+    types: Annotated[
+        list[_TypeName], Field(max_length=len(EXTRACTED_TYPES), description="Only these types.")
+    ] = Field(default_factory=list)
     min_confidence: Annotated[float, Field(ge=0, le=1, description="Only what is at least so sure.")] = (
         USUAL_CONFIDENCE
     )

@@ -6,16 +6,16 @@ from typing import Annotated, Any, Final
 from mcp.types import ToolAnnotations
 from pydantic import Field
 
-from backstory.actions.memory.export_memories import export_folder, export_memories
-from backstory.actions.memory.import_memories import import_memories
-from backstory.actions.memory.import_plan import Wish
+from backstory.actions.portable.export_memories import export_folder, export_memories
+from backstory.actions.portable.import_memories import import_memories
+from backstory.actions.portable.import_plan import Wish
 from backstory.folders import allowed_path
 from backstory.mcp import file_answers, moments
 from backstory.mcp.arguments import Arguments
 from backstory.mcp.file_answers import MemoriesExported, MemoriesImported
 from backstory.mcp.tool import Request, Tool
 from backstory.mcp.tools.maintenance import MAINTENANCE
-from backstory.mcp.tools.parameters import MemoryTypeName, PlainValue, ReadingProject
+from backstory.mcp.tools.parameters import OnlyTypes, PlainValue, ReadingProject
 from backstory.model.portable import OnConflict, Selection
 from backstory.model.project import MAX_NAME_CHARS, Scope
 
@@ -27,9 +27,7 @@ class ExportAsked(Arguments):
         str | None,
         Field(min_length=1, max_length=4096, description="File to write. Default: one in the data folder."),
     ] = None
-    types: Annotated[list[MemoryTypeName], Field(max_length=8, description="Only these types.")] = Field(
-        default_factory=list
-    )
+    types: OnlyTypes = Field(default_factory=list)
     since: Annotated[
         str | None, Field(alias="from", max_length=40, description="Created at or after: ISO time or date.")
     ] = None
@@ -96,7 +94,7 @@ TOOLS: Final[tuple[Tool[Any, Any], ...]] = (
         description="Write memories with versions, links and history to a JSONL file, for backup or a move.",
         toolsets=(MAINTENANCE,),
         annotations=ToolAnnotations(
-            read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False
+            read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False
         ),
         arguments=ExportAsked,
         answer=MemoriesExported,

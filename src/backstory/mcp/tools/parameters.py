@@ -18,6 +18,8 @@ MemoryTypeName = Annotated[
     str, AfterValidator(_known_type), WithJsonSchema({"type": "string", "enum": list(KINDS)})
 ]
 
+OnlyTypes = Annotated[list[MemoryTypeName], Field(max_length=len(KINDS), description="Only these types.")]
+
 MemoryIdText = Annotated[str, Field(min_length=1, max_length=100, description="Id of the memory.")]
 
 # Not as one list of types, which is more than some clients' schema readers take.

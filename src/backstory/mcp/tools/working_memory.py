@@ -10,7 +10,7 @@ from backstory.mcp.arguments import Arguments
 from backstory.mcp.budget import MOST_TOKENS
 from backstory.mcp.tool import Request, Tool
 from backstory.mcp.tools.memory import MEMORY
-from backstory.mcp.tools.parameters import MemoryTypeName, WritingProject
+from backstory.mcp.tools.parameters import OnlyTypes, WritingProject
 from backstory.mcp.working_memory import AROUND, WorkingMemoryTold, shown, told
 
 #: A few dozen memories, and fewer characters than the 50,000 that Claude Code would write to a file.
@@ -33,9 +33,7 @@ class WorkingAsked(Arguments):
     max_tokens: Annotated[
         int, Field(ge=LEAST_TOKENS, le=MOST_TOKENS, description="What the answer may take.")
     ] = USUAL_TOKENS
-    types: Annotated[list[MemoryTypeName], Field(max_length=8, description="Only these types.")] = Field(
-        default_factory=list
-    )
+    types: OnlyTypes = Field(default_factory=list)
     project: WritingProject = None
 
 

@@ -7,7 +7,7 @@ another document says that one. A memory that somebody deleted or merged stays s
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from backstory.actions.memory.document_items import DOCUMENT, GONE, KEY, name_of
+from backstory.actions.documents.items import DOCUMENT, GONE, KEY, name_of
 from backstory.analysis.documents.values import ParsedItem
 from backstory.engine import Transaction
 from backstory.model.memory import Memory
@@ -34,7 +34,7 @@ class Kept:
         found = (records.memories.get(project, id) for id in every)
         self._memories: dict[str, Memory] = {memory.id: memory for memory in found if memory}
         deleted = [memory.id for memory in self._memories.values() if memory.deleted_at]
-        self._folded = {id for id in deleted if records.audit.of(id)[-1].operation == "folded"}
+        self._folded = records.folds.into(deleted).keys()
 
     def match(self, item: ParsedItem, holds: Holds) -> Memory | Contested | None:
         """What the item is; None if it is new. A memory that is deleted is to be left alone."""

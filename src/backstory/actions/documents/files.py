@@ -5,6 +5,7 @@ read where it lies. What the texts mean is left to `analysis.documents`.
 """
 
 import os
+import re
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -26,6 +27,8 @@ _OF_OTHERS: Final = frozenset({"node_modules"})
 #: In this order: files that are not UTF-8 come from Windows, and any bytes are Latin-1.
 _ENCODINGS: Final = ("utf-8-sig", "cp1252", "latin-1")
 _WIDE_MARKS: Final = (b"\xff\xfe", b"\xfe\xff")
+#: With these in its name a file could tell lines of its own in an answer.
+_BREAKS: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,5 +218,5 @@ def _decoded(content: bytes) -> DocumentText | None:
 
 
 def _shown(name: str) -> str:
-    """A name that can be stored and sent, also where the file's own is no text."""
-    return os.fsencode(name).decode("utf-8", "replace")
+    """A name that can be stored and told on one line, also where the file's own is no text."""
+    return _BREAKS.sub("\N{REPLACEMENT CHARACTER}", os.fsencode(name).decode("utf-8", "replace"))

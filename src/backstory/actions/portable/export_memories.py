@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from backstory.actions.memory.portable_files import in_parts, written
-from backstory.actions.memory.portable_lines import header_line, line_of
+from backstory.actions.portable.files import in_parts, written
+from backstory.actions.portable.lines import header_line, line_of
 from backstory.engine import Engine, Transaction, Work
 from backstory.model.portable import Selection, WholeMemory
 from backstory.ranking.labels import metadata_label, metadata_labels

@@ -6,13 +6,20 @@ Pure. What the parts mean is left to who asks for them.
 import json
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from datetime import datetime
-from typing import Any, NoReturn, TypeVar
+from datetime import UTC, datetime
+from typing import Any, Final, NoReturn, TypeVar
 
 from backstory.model.memory import json_problems
 
 Value = dict[str, Any]
 Part = TypeVar("Part")
+
+#: What SQLite can keep in a column.
+MAX_INTEGER: Final = 2**63 - 1
+
+#: Times in between are times in every zone, and days can be added to them.
+FIRST_MOMENT: Final = datetime(1, 1, 2, tzinfo=UTC)
+LAST_MOMENT: Final = datetime(9000, 1, 1, tzinfo=UTC)
 
 
 class BadJson(ValueError):
@@ -52,17 +59,17 @@ class Parts:
         text = self._of(str, name, "a text")
         return self._refuse(name, "a text without NUL") if "\0" in text else text
 
-    def texts(self, name: str) -> list[str]:
-        """A list of texts."""
-        texts = self._of(list, name, "a list of texts")
-        return (
-            texts if all(isinstance(each, str) for each in texts) else self._refuse(name, "a list of texts")
-        )
-
     def integer(self, name: str) -> int:
-        """A whole number, zero or more."""
+        """A whole number, zero or more, that can be stored."""
         number = self._of(int, name, "a whole number")
-        return number if number >= 0 else self._refuse(name, "a whole number, zero or more")
+        if not 0 <= number <= MAX_INTEGER:
+            self._refuse(name, f"a whole number from 0 to {MAX_INTEGER}")
+        return number
+
+    def integers(self, name: str) -> dict[str, int]:
+        """An object of whole numbers."""
+        below = self.inside(name)
+        return {each: below.integer(each) for each in self._value[name]}
 
     def share(self, name: str) -> float:
         """A number from 0 to 1."""
@@ -74,11 +81,12 @@ class Parts:
     def id(self, name: str) -> str:
         """A UUID, as we write it."""
         text = self.text(name)
-        try:
-            is_one = str(uuid.UUID(text)) == text
-        except ValueError:
-            is_one = False
-        return text if is_one else self._refuse(name, "a UUID in lower case")
+        return text if _is_id(text) else self._refuse(name, "a UUID in lower case")
+
+    def ids(self, name: str) -> list[str]:
+        """A list of UUIDs."""
+        ids = self._of(list, name, "a list of UUIDs")
+        return ids if all(map(_is_id, ids)) else self._refuse(name, "a list of UUIDs in lower case")
 
     def moment(self, name: str) -> datetime:
         """A time with its zone."""
@@ -86,7 +94,11 @@ class Parts:
             moment = datetime.fromisoformat(self.text(name))
         except ValueError:
             return self._refuse(name, "a time")
-        return moment if moment.tzinfo else self._refuse(name, "a time with its zone")
+        if not moment.tzinfo:
+            self._refuse(name, "a time with its zone")
+        if not FIRST_MOMENT <= moment <= LAST_MOMENT:
+            self._refuse(name, "a time between the years 1 and 9000")
+        return moment
 
     def mapping(self, name: str) -> Value:
         """An object that can be stored, whatever it holds."""
@@ -101,6 +113,11 @@ class Parts:
         for place, each in enumerate(values):
             yield Parts(each, names, f"{self._at}{name}[{place}].")
 
+    def inside(self, name: str) -> "Parts":
+        """The parts of an object that may have any names."""
+        value = self.mapping(name)
+        return Parts(value, tuple(value), f"{self._at}{name}.")
+
     def _of(self, kind: type[Part], name: str, wanted: str) -> Part:
         value = self._value.get(name)
         if not isinstance(value, kind) or isinstance(value, bool):
@@ -110,3 +127,10 @@ class Parts:
     def _refuse(self, name: str, wanted: str) -> NoReturn:
         problem = f"must be {wanted}" if name in self._value else "is missing"
         raise BadJson(f"`{self._at}{name}` {problem}")
+
+
+def _is_id(value: object) -> bool:
+    try:
+        return isinstance(value, str) and str(uuid.UUID(value)) == value
+    except ValueError:
+        return False

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import BinaryIO, Final
 
-from backstory.actions.memory.json_parts import BadJson, parsed
-from backstory.actions.memory.portable_files import Line, in_parts, lines, told_memories
-from backstory.actions.memory.portable_lines import renamed, whole_of
+from backstory.actions.portable.files import Line, in_parts, lines, told_memories
+from backstory.actions.portable.json_parts import BadJson, parsed
+from backstory.actions.portable.lines import renamed, whole_of
 from backstory.engine import Engine, Work
 from backstory.errors import InputError
 from backstory.model.kinds.catalogue import KINDS

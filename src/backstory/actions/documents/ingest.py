@@ -1,8 +1,8 @@
 """Reading documents in: the requirements and decisions written in them become memories.
 
 Done again it changes nothing but what the documents changed. All changes of a document are one write. Which
-files are documents is left to `document_files`, what they say to `analysis.documents`, and what is to be
-done about it to `document_plans`.
+files are documents is left to `files`, what they say to `analysis.documents`, and what is to be
+done about it to `plans`.
 """
 
 from collections import Counter
@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from backstory.actions.memory.document_files import (
+from backstory.actions.documents.files import (
     DocumentText,
     PassedOver,
     Place,
     find_documents,
     read_document,
 )
-from backstory.actions.memory.document_plans import Outcome, Plan, Plans, ProblemIn, Step
+from backstory.actions.documents.plans import Outcome, Plan, Plans, ProblemIn, Step
 from backstory.actions.projection.now import BATCHES, project_now
 from backstory.analysis.documents.reading import parsed
 from backstory.analysis.documents.values import ParsedDocument

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
 
-from backstory.actions.memory.document_items import GONE, KEY, first_version, gone_version, next_version
-from backstory.actions.memory.document_matching import Contested, Holds, Kept
+from backstory.actions.documents.items import GONE, KEY, first_version, gone_version, next_version
+from backstory.actions.documents.matching import Contested, Holds, Kept
 from backstory.analysis.documents.values import ParsedDocument, ParsedItem
 from backstory.engine import Transaction
 from backstory.model.memory import Memory, content_problems, metadata_problems

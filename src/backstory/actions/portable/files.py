@@ -1,6 +1,6 @@
 """The file of an export: read line by line, and written so that it is there whole or not at all.
 
-What its lines say is left to `portable_lines`.
+What its lines say is left to `lines`.
 """
 
 import errno
@@ -12,8 +12,8 @@ from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, Final, NamedTuple, TypeVar
 
-from backstory.actions.memory.json_parts import BadJson
-from backstory.actions.memory.portable_lines import memories_told
+from backstory.actions.portable.json_parts import BadJson
+from backstory.actions.portable.lines import memories_told
 from backstory.errors import InputError, StoreFull
 
 #: A memory of the longest content has this length after a thousand updates; what is longer is no export.

@@ -12,9 +12,9 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
-from backstory.actions.memory.import_plan import Plan, Wish, planned, says_the_same
-from backstory.actions.memory.json_parts import BadJson
-from backstory.actions.memory.portable_files import Line, in_parts, lines, opened, told_memories
+from backstory.actions.portable.files import Line, in_parts, lines, opened, told_memories
+from backstory.actions.portable.import_plan import Plan, Wish, planned, says_the_same
+from backstory.actions.portable.json_parts import BadJson
 from backstory.engine import Engine, Transaction, Work
 from backstory.errors import InputError
 from backstory.model.memory import Memory
@@ -104,6 +104,8 @@ def _outcome(plan: Plan, new: Memory, kept: Memory | None) -> Outcome:
             return Outcome.SKIPPED
         case OnConflict.OVERWRITE if (kept.project, kept.type) == (new.project, new.type):
             return Outcome.OVERWRITTEN
+        case OnConflict.KEEP_BOTH if new.id in plan.copies:  # it was read in before, and changed since
+            return Outcome.SKIPPED
         case _:
             raise InputError(
                 f"memory {new.id} was changed while the file was read in",
@@ -114,6 +116,9 @@ def _outcome(plan: Plan, new: Memory, kept: Memory | None) -> Outcome:
 def _overwrite(records: Transaction, kept: Memory, new: Memory) -> None:
     """Put what a memory of the file says in place of what is there, as its next version."""
     now = datetime.now(UTC)
+    if kept.deleted_at:  # it may be folded: whoever names it is to be led to it again
+        kept = replace(kept, deleted_at=None)
+        records.merges.bring_back(kept, passage_of(kept), now)
     after = replace(
         kept,
         content=new.content,
@@ -121,7 +126,6 @@ def _overwrite(records: Transaction, kept: Memory, new: Memory) -> None:
         importance=new.importance,
         version=kept.version + 1,
         updated_at=now,
-        deleted_at=None,
     )
     records.memories.change(
         kept, after, passage_of(after), operation=IMPORTED, details={"version": new.version}

@@ -2,20 +2,21 @@
 
 Pure. The first line of an export says what it is. Every other one is a memory, with all that it was and is;
 what is empty is not written. The same memory is always the same bytes. Where lines are read from and written
-to is left to `portable_files`.
+to is left to `files`.
 """
 
 import json
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from datetime import datetime
 from typing import Final
 
-from backstory.actions.memory.json_parts import BadJson, Parts, Value, parsed
+from backstory.actions.portable.json_parts import BadJson, Parts, Value, parsed
 from backstory.errors import StoreTooNew
 from backstory.model.graph import RelationshipType
 from backstory.model.kinds.catalogue import KINDS
 from backstory.model.memory import Memory, MemoryId, content_problems
-from backstory.model.merge import MergeMade
+from backstory.model.merge import FOLDED, MergeMade
 from backstory.model.portable import OwnLink, WholeMemory
 from backstory.model.project import Project
 from backstory.model.upkeep import Activity
@@ -102,7 +103,7 @@ def whole_of(value: Value) -> WholeMemory:
         versions,
         [_activity(each, memory) for each in parts.several("audit", _ACTIVITY)],
         [_link(each) for each in parts.several("links", _LINK)],
-        [_merge(each, memory) for each in parts.several("merges", _MERGE)],
+        [_merge(each, memory, {*numbers, memory.version}) for each in parts.several("merges", _MERGE)],
     )
 
 
@@ -217,10 +218,13 @@ def _version(parts: Parts, now: Memory) -> Memory:
 
 
 def _activity(parts: Parts, memory: Memory) -> Activity:
+    operation = parts.text("operation")
+    if operation == FOLDED:  # whoever looks for the memory is led on by this
+        parts.inside("details").id("into")
     return Activity(
         subject=memory.id,
         project=memory.project.name,
-        operation=parts.text("operation"),
+        operation=operation,
         version=parts.integer("version"),
         at=parts.moment("at"),
         details=parts.maybe("details", parts.mapping) or {},
@@ -241,14 +245,19 @@ def _link(parts: Parts) -> OwnLink:
     )
 
 
-def _merge(parts: Parts, kept: Memory) -> MergeMade:
+def _merge(parts: Parts, kept: Memory, known: AbstractSet[int]) -> MergeMade:
+    """A merge that can be undone: the versions of the kept memory that it speaks of are there."""
+    folded, before = parts.ids("folded"), parts.integers("before")
+    version = parts.integer("version")
+    if before.keys() != {kept.id, *folded} or not {version, before[kept.id]} <= known:
+        raise BadJson("a merge must have the versions that its memories had, and those of the kept one")
     return MergeMade(
         id=parts.id("id"),
         project=kept.project,
         kept=kept.id,
-        version=parts.integer("version"),
-        folded=[MemoryId(id) for id in parts.texts("folded")],
-        versions=parts.mapping("before"),
+        version=version,
+        folded=[MemoryId(id) for id in folded],
+        versions=before,
         why=parts.text("why"),
         at=parts.moment("at"),
         undone_at=parts.maybe("undone_at", parts.moment),

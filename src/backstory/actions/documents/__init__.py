@@ -1,0 +1,1 @@
+"""Documents: what they say is read in as memories, and follows them when they change."""
