@@ -395,3 +395,15 @@ def test_most_of_what_should_be_found_is_and_little_else() -> None:
 
     assert counts.right.total() / counts.found.total() >= 0.85
     assert counts.right.total() / counts.wanted.total() >= 0.75
+
+
+def test_pages_that_a_person_pasted_are_not_what_the_person_says() -> None:
+    page = "\n".join(f"You should always pass --locked to command {number} in CI." for number in range(80))
+    said = f"From now on use uv in this repo.\nHere are its docs:\n{page}\nWe decided to pin Python 3.12."
+
+    found = extract([SaidTurn(1, said, "All right.")])
+
+    texts = " ".join(each.content for each in found)
+    assert "use uv" in texts
+    assert "Python 3.12" in texts
+    assert not any("command 40 " in each.content for each in found)

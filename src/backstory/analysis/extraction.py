@@ -24,7 +24,7 @@ from backstory.analysis.replies import (
     takes_back,
 )
 from backstory.analysis.session_summary import outcomes, summary
-from backstory.analysis.statements import Heard, Statement, meaning, parts, statements
+from backstory.analysis.statements import Heard, Statement, meaning, own_words, parts, statements
 from backstory.analysis.wording_cues import Voice
 from backstory.analysis.wordings import Verdict, verdict
 from backstory.model.candidate import CandidateMemory
@@ -55,7 +55,9 @@ def extract(turns: Sequence[SaidTurn], tools: Mapping[int, str] | None = None) -
 
     `tools` holds what tools gave back, by the number of the turn. Failed tests alone are taken from it.
     """
-    heard = [Heard(turn.number, statements(turn.user), statements(turn.assistant)) for turn in turns]
+    heard = [
+        Heard(turn.number, statements(own_words(turn.user)), statements(turn.assistant)) for turn in turns
+    ]
     said = _merged(_said(turns, heard))
     failed = list(_failed(turns, heard, tools or {}))
     found = sorted([*said, *failed], key=lambda each: each.turn)
