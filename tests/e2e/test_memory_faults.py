@@ -165,6 +165,11 @@ class Store:
                 self.links.add((one, wish.type, other))
 
     def delete(self, one: MemoryId, _: MemoryId, __: Kept) -> None:
+        """One that was folded into another cannot be deleted by itself."""
+        if one in {each.folded for each in self.merges}:
+            with pytest.raises(NotFound):
+                delete_memory(self.engine, self.kept[one].project, one)
+            return
         delete_memory(self.engine, self.kept[one].project, one)
         self.kept[one] = replace(self.kept[one], deleted=True)
 

@@ -84,7 +84,7 @@ class Memory:
         """A line that names it: its title if it was given one, else how its content begins."""
         given = self.metadata.get("title") or self.metadata.get("name")
         text = given if isinstance(given, str) and given.strip() else self.content
-        return " ".join(text.split())[:120]
+        return " ".join(text.split())[:120].rstrip()
 
 
 @dataclass(frozen=True, slots=True)

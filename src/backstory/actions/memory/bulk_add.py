@@ -10,7 +10,8 @@ from backstory.errors import InputError
 from backstory.model.memory import MemoryId, NewMemory, Problem, Relationship, problems_of
 from backstory.model.project import Project
 
-#: They are embedded and written in one step, in which nobody else can write: 200 take 0.2 s.
+#: They are written in one step, in which nobody else can write: 200 take 0.15 s of CPU with their embedding.
+#: Looking for conflicts takes ten times as long, but holds nobody up.
 MOST_AT_ONCE: Final = 200
 
 #: What a relationship to another memory of the batch begins with, before the other's `ref`.
