@@ -15,7 +15,7 @@ run: $(READY) ## Start Backstory, show what it knows and how to connect an agent
 	@$(BIN)/python examples/first_session.py $(ARGS)
 
 test: $(READY) ## Run every test, with coverage; a part of them: make test ARGS="--no-cov -k words"
-	@$(BIN)/python -m pytest --cov --cov-report=term $(ARGS)
+	@$(BIN)/python -m pytest --numprocesses=auto --dist=loadfile --cov --cov-report=term $(ARGS)
 
 check: $(READY) ## Lint, format and types
 	@$(BIN)/ruff check
