@@ -17,9 +17,10 @@ from backstory.model.search import TurnQuery
 from backstory.ranking.relevance import JUDGED, Evidence, relevances
 from backstory.ranking.words import terms
 
-#: Candidates asked of each retriever: a context shows 15 turns at most. With 100 it takes a third longer. A
-#: right turn is shown for .767 and .803 of LoCoMo's questions (odd and even chats) and .900 of LongMemEval's;
-#: with 100 for .756, .778 and .887. In a chat that has no answer 1.0 and 2.6 turns are shown; .8 and 2.3.
+#: Candidates asked of each retriever: a context shows 15 turns at most. One of a conversation of 10,000 turns
+#: took 20.6 ms with 100 candidates and 17.7 with 60. With 40 a right turn is shown for .767 and .803 of
+#: LoCoMo's questions (odd and even chats) and .900 of LongMemEval's; with 100 for .756, .778 and .887. In a
+#: chat that has no answer 1.0 and 2.6 turns are shown, with 100 .8 and 2.3.
 _CANDIDATES: Final = 40
 
 _MEANINGS: Final = ("meaning", "window meaning")
