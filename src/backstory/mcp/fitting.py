@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from backstory.errors import InputError
-from backstory.mcp.answers import Answer, MemoriesFound, MemoryFound, MemoryShown
-from backstory.mcp.budget import USUAL_TOKENS, beginning, fair_share, tokens, written
+from backstory.mcp.answers import MemoriesFound, MemoryFound, MemoryShown
+from backstory.mcp.budget import USUAL_TOKENS, beginning, fair_share, size, tokens, written
 
 #: The least that is shown of a content, however little room there is: a sentence.
 LEAST_EXCERPT: Final = 40
@@ -20,7 +20,7 @@ _AROUND: Final = 1_500
 def fit_hits(hits: Sequence[MemoryFound], most: int = USUAL_TOKENS) -> MemoriesFound:
     """The hits that fit into an answer: the longest are shortened, and left out if that is not enough."""
     room = most - _AROUND
-    sized = [(hit, _size(hit)) for hit in hits]
+    sized = [(hit, size(hit)) for hit in hits]
     share = fair_share([size for _, size in sized], room)
     sized = [(hit, size) if size <= share else _shortened(hit, share) for hit, size in sized]
     omitted: list[str] = []
@@ -41,7 +41,7 @@ def fit_memory(whole: MemoryShown, offset: int, most: int = USUAL_TOKENS) -> Mem
         )
     if offset:  # what is known of it stood on the first page
         whole = whole.model_copy(update={"metadata": None, "relationships": [], "references": None})
-    around = _size(whole.model_copy(update={"content": ""}))
+    around = size(whole.model_copy(update={"content": ""}))
     page = beginning(whole.content[offset:], max(most - around, LEAST_PAGE))
     end = offset + len(page)
     if end == len(whole.content):
@@ -65,12 +65,12 @@ def _shortened(hit: MemoryFound, most: int) -> tuple[MemoryFound, int]:
     if content != hit.content:
         lost.append("content")
     hit = hit.model_copy(update={"content": content, "shortened": lost or None})
-    return hit, _size(hit)
+    return hit, size(hit)
 
 
 def _around(hit: MemoryFound) -> int:
     """How long a hit is at most without its content."""
-    return _size(hit.model_copy(update={"content": "", "shortened": ["metadata", "parts", "content"]}))
+    return size(hit.model_copy(update={"content": "", "shortened": ["metadata", "parts", "content"]}))
 
 
 def _notes(shown: Sequence[MemoryFound], omitted: Sequence[str]) -> list[str]:
@@ -82,7 +82,3 @@ def _notes(shown: Sequence[MemoryFound], omitted: Sequence[str]) -> list[str]:
             f"{len(omitted)} hits are left out for their length; memory_get with their id gives them"
         )
     return notes
-
-
-def _size(answer: Answer) -> int:
-    return tokens(written(answer.structured()))

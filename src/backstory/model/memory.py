@@ -5,7 +5,9 @@ relationship exist?) is asked by the actions. Which types there are, and what th
 said in `kinds`.
 """
 
+import hashlib
 import json
+import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -27,6 +29,11 @@ DEFAULT_IMPORTANCE: Final = 0.5
 
 #: How long a deleted memory can be brought back at least.
 DELETED_KEPT: Final = timedelta(days=30)
+
+
+def id_made_from(text: str) -> MemoryId:
+    """An id that is always the same for the same text; its form is that of any other."""
+    return MemoryId(str(uuid.UUID(bytes=hashlib.sha256(text.encode()).digest()[:16], version=4)))
 
 
 @dataclass(frozen=True, slots=True)

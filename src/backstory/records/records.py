@@ -212,7 +212,7 @@ class Records:
     def one_snapshot(self) -> Iterator[None]:
         """Let all that this thread reads until the block ends be of one moment; it must not write.
 
-        A read begins and ends in 0.15 ms, and a search has ten.
+        A short read takes 0.12 ms by itself and 0.04 inside of one, and a search has ten.
         """
         before = getattr(self._held, "snapshot", None)
         with self.reading() as snapshot:

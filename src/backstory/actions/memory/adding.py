@@ -3,7 +3,6 @@
 Whether they are acceptable is checked by the verbs, before.
 """
 
-import hashlib
 import json
 import uuid
 from collections.abc import Sequence
@@ -15,7 +14,7 @@ from backstory.actions.memory.ends import check_ends
 from backstory.actions.projection.now import project_now
 from backstory.engine import Engine, Transaction
 from backstory.errors import ContentRefused
-from backstory.model.memory import Memory, MemoryId, NewMemory, Relationship
+from backstory.model.memory import Memory, MemoryId, NewMemory, Relationship, id_made_from
 from backstory.model.project import Project
 from backstory.ranking.memories import passage_of
 
@@ -104,5 +103,4 @@ def _added(engine: Engine, memory: Memory, pending: Sequence[str]) -> Added:
 def _id(project: Project, new: NewMemory, key: str | None) -> MemoryId:
     if key is None:
         return MemoryId(str(uuid.uuid4()))
-    said = json.dumps([key, project.name, new.type, new.content])
-    return MemoryId(str(uuid.UUID(bytes=hashlib.sha256(said.encode()).digest()[:16], version=4)))
+    return id_made_from(json.dumps([key, project.name, new.type, new.content]))

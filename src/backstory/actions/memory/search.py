@@ -20,7 +20,7 @@ def search_memories(engine: Engine, scope: Scope, query: MemoryQuery) -> FoundMe
     since, or changed so that the filters keep it out.
     """
     check(query)
-    _check_types(query)
+    check_types(query.types)
     with engine.records.one_snapshot():
         ranking = ranking_of(engine, scope, query)
         shown = _shown(engine, scope, query, ranking.found)
@@ -32,8 +32,9 @@ def search_memories(engine: Engine, scope: Scope, query: MemoryQuery) -> FoundMe
     return FoundMemories(hits, ranking.degraded, more=True, end=end, ranking=held(engine, ranking).name)
 
 
-def _check_types(query: MemoryQuery) -> None:
-    for name in query.types:
+def check_types(names: Sequence[str]) -> None:
+    """Raise `InputError` for a type of memories that there is not."""
+    for name in names:
         if name not in KINDS:
             raise InputError(f"there is no memory type {name!r}", hint=f"use one of: {', '.join(KINDS)}")
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
 
+from backstory.actions.memory.search import check_types
 from backstory.actions.projection.asking import Candidates, Legs, candidates, check
 from backstory.actions.projection.layouts import TEXT
 from backstory.engine import Engine
-from backstory.errors import InputError
 from backstory.model.kinds.catalogue import KINDS
 from backstory.model.memory import Memory
 from backstory.model.passage import Index
@@ -139,9 +139,7 @@ def working_memory(
 
 
 def _known(types: Sequence[str]) -> Sequence[str]:
-    for name in types:
-        if name not in KINDS:
-            raise InputError(f"there is no memory type {name!r}", hint=f"use one of: {', '.join(KINDS)}")
+    check_types(types)
     return types or list(KINDS)
 
 

@@ -4,9 +4,7 @@ The file is read once to its end, and every line held against the store. Writing
 `import_memories`.
 """
 
-import hashlib
 import json
-import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import BinaryIO, Final
@@ -18,7 +16,7 @@ from backstory.engine import Engine, Work
 from backstory.errors import InputError
 from backstory.model.kinds.catalogue import KINDS
 from backstory.model.kinds.checking import problems_of
-from backstory.model.memory import Memory
+from backstory.model.memory import Memory, id_made_from
 from backstory.model.portable import OnConflict, WholeMemory
 from backstory.model.project import Project
 
@@ -148,8 +146,7 @@ def _settle(plan: Plan, number: int, whole: WholeMemory, kept: Memory) -> None:
 
 def _made_from(*texts: str) -> str:
     """An id that is always the same for the same texts, so that who reads a file in again adds nothing."""
-    digest = hashlib.sha256("\n".join(texts).encode()).digest()
-    return str(uuid.UUID(bytes=digest[:16], version=4))
+    return id_made_from("\n".join(texts))
 
 
 def _refuse(plan: Plan, told: int | None, name: str) -> None:
